@@ -2,29 +2,23 @@
 
 import argparse
 import importlib
-import json
 import os
 import sys
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.engine.counted import counted
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.compression import needed
-from stroboscope.engine.files.damage import Damage
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
-from stroboscope.engine.files.frames import FileEvent
-from stroboscope.engine.files.in_use import writer_of
-from stroboscope.engine.files.kinds import FileKind, kind_of_file
 from stroboscope.engine.files.reader import TrajectoryReader
-from stroboscope.engine.files.scene_names import scene_names, simulated_seconds
+from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file
 from stroboscope.engine.showing.no_display import EXIT_NO_DISPLAY, NotShownError
-from stroboscope.engine.trajectory.alike import alike, family, names_together
+from stroboscope.engine.trajectory.alike import family, names_together
 from stroboscope.engine.trajectory.choosing import (
     ALL,
     TO_SHOW,
@@ -33,6 +27,7 @@ from stroboscope.engine.trajectory.choosing import (
     scenes_meant,
     told_alike,
 )
+from stroboscope.engine.trajectory.info_command import info, info_arguments, recorded_by
 from stroboscope.engine.trajectory.output import (
     OutputError,
     drop_output,
@@ -42,7 +37,6 @@ from stroboscope.engine.trajectory.output import (
     say_lines,
     short_name,
 )
-from stroboscope.engine.trajectory.scene_told import scene_lines, scene_told
 
 if TYPE_CHECKING:
     from stroboscope.engine.trajectory.trajectory import Trajectory
@@ -50,8 +44,6 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "main", "progress_bar"]
 
 COMMANDS = ("info", "verify", "repair", "cut", "export", "replay")
-# Events that `info` tells of one by one.
-_TOLD_EVENTS = 12
 _EXIT_UNREADABLE = 4
 
 
@@ -102,236 +94,6 @@ def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
         yield show
 
 
-# --- info
-
-
-def _info_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="for programs")
-    parser.add_argument("--events", action="store_true", help="all events, not only the first")
-
-
-def _info(options: argparse.Namespace) -> int:
-    match kind := kind_of_file(options.file):
-        case FileKind.SCENE:
-            scene = scene_told(Path(options.file))
-            if options.json:
-                say_lines(json.dumps(scene, indent=2, ensure_ascii=False))
-                return 0
-            for line in scene_lines(scene):
-                if line.startswith("\n"):
-                    say("")
-                say(line.removeprefix("\n"))
-            return 0
-        case FileKind.MJCF | FileKind.URDF | FileKind.MJZ | FileKind.MJB:
-            raise FileFormatError(
-                options.file,
-                f"is a model ({kind.value.upper()}), no recorded run and no scene",
-                f"look at it with stroboscope open {options.file}",
-            )
-        case _:
-            return _info_of_run(options)
-
-
-def _info_of_run(options: argparse.Namespace) -> int:
-    with TrajectoryReader(options.file) as reader:
-        writer = _writer(reader)
-        told = _told(reader, writer)
-        # Flight recorders write them in another order.
-        events = [
-            event for index in reader.scenes for event in sorted(reader.events(index), key=_place)
-        ]
-        if options.json:
-            told["events"] = [_event_fields(event) for event in events]
-            say_lines(json.dumps(told, indent=2, ensure_ascii=False))
-            return 0
-        manifest = reader.manifest
-        made = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(manifest.created))
-        say(f"{reader.path}  {_size(reader.nbytes)}, recorded {made}")
-        say(
-            f"Stroboscope {manifest.stroboscope}, {manifest.engine} {manifest.engine_version}, "
-            f"{manifest.platform}"
-        )
-        say(_state(reader, events, writer))
-        for group in alike(told["scenes"], _kind):
-            scene, each = group[0], " each" if len(group) > 1 else ""
-            name = names_together([short_name(one["name"]) for one in group])
-            nbytes = sum(one["bytes_per_frame"] for one in group) / len(group)
-            say("")
-            say(
-                f"{name}: {counted(scene['frames'], 'frame')}{each}, {scene['simulated']:g} s "
-                f"simulated in steps of {scene['timestep']:g} s, {scene['mode']}, "
-                f"{nbytes:,.0f} bytes per frame"
-            )
-            if scene["frames"]:
-                say(
-                    f"  from t {scene['first_time']:g} s (step {scene['first_step']:,}) to "
-                    f"t {scene['last_time']:g} s (step {scene['last_step']:,})"
-                )
-            if scene["signals"]:
-                say(f"  signals: {', '.join(map(short_name, scene['signals']))}")
-            if not scene["carries_model"]:
-                say("  without its scene: make the scene, then scene.load_checkpoint(path)")
-        names = {number: short_name(name) for number, name in scene_names(reader).items()}
-        _tell_events(events, names, everything=options.events)
-        damages = _damages(reader, writer)
-        for damage in damages:
-            say(f"DAMAGE {damage.told(names)}")
-        if damages or not (reader.complete or writer):
-            say(f"What is whole can be read as it is; stroboscope repair {options.file}")
-    return 0
-
-
-def _place(event: FileEvent) -> tuple[int, int]:
-    """Return where on the axis an event stands: a reset is behind what came before it."""
-    return event.axis, event.episode
-
-
-def _writer(reader: TrajectoryReader) -> str:
-    """Return who is recording into a file, "process 123"; empty when nobody is known to."""
-    return "" if reader.complete else writer_of(reader.path)
-
-
-def _damages(reader: TrajectoryReader, writer: str) -> list[Damage]:
-    """Return what is damaged: a missing end is no damage while there is a writer."""
-    return [each for each in reader.damage if not (writer and each.is_cut_off)]
-
-
-def _state(reader: TrajectoryReader, events: list[FileEvent], writer: str) -> str:
-    """Return whether a file is closed, and whether it has all that there was."""
-    if writer:
-        return f"still being recorded, by {writer}: this is what there is so far"
-    if not reader.complete:
-        return "CUT OFF: its writer did not close it"
-    gaps, note = sum(event.kind == "gap" for event in events), reader.manifest.note
-    closed = f"closed, with {counted(gaps, 'gap')} where something is lost" if gaps else "complete"
-    return f"{closed} ({note})" if note else closed
-
-
-def _size(nbytes: int) -> str:
-    return f"{nbytes / 1e6:,.1f} MB" if nbytes >= 1e5 else f"{nbytes / 1e3:,.1f} kB"
-
-
-def _kind(scene: dict[str, Any]) -> dict[str, Any]:
-    """Return what is told of a scene but for its number and size."""
-    own = {"name": family(scene["name"]), "bytes_per_frame": 0.0}
-    return scene | own
-
-
-def _told(reader: TrajectoryReader, writer: str) -> dict[str, Any]:
-    scenes, names = [], scene_names(reader)
-    for number in reader.scenes:
-        record, index = reader.scene(number), reader.index(number)
-        frames = index.total
-        scenes.append(
-            {
-                "name": names[number],
-                "frames": frames,
-                **_reach(reader, number),
-                "simulated": simulated_seconds(reader, number),
-                "timestep": record.timestep,
-                "mode": str(record.mode),
-                "every": record.every,
-                "bytes_per_frame": float(index.nbytes.sum()) / max(frames, 1),
-                "signals": list(reader.signals(number)),
-                "model_digest": record.model_digest,
-                "carries_model": bool(record.model),
-                "exactness": record.exactness or "exact",
-            }
-        )
-    manifest = reader.manifest
-    return {
-        "file": str(reader.path),
-        "bytes": reader.nbytes,
-        "complete": reader.complete,
-        "recorded_by": writer,
-        "damage": [str(each) for each in _damages(reader, writer)],
-        "format": manifest.format,
-        "stroboscope": manifest.stroboscope,
-        "engine": f"{manifest.engine} {manifest.engine_version}",
-        "platform": manifest.platform,
-        "created": manifest.created,
-        "note": manifest.note,
-        "scenes": scenes,
-    }
-
-
-def _reach(reader: TrajectoryReader, scene: int) -> dict[str, Any]:
-    """Return where the frames of a scene begin and end: physics steps ever taken, and times [s].
-
-    A part that was cut out of a run, or recorded from its middle on, does not begin with step 0.
-    """
-    index = reader.index(scene)
-    if not len(index):
-        return {}
-    return {
-        "first_step": int(index.first_axis[0]),
-        "last_step": int(index.last_axis[-1]),
-        "first_time": float(index.first_time[0]),
-        "last_time": float(index.last_time[-1]),
-    }
-
-
-def _event_fields(event: FileEvent) -> dict[str, Any]:
-    return {
-        "kind": event.kind,
-        "scene": event.scene,
-        "axis": event.axis,
-        "time": event.time,
-        "text": event.text,
-        "data": event.data,
-    }
-
-
-def _tell_events(events: list[FileEvent], names: dict[int, str], *, everything: bool) -> None:
-    if not events:
-        return
-    say("")
-    groups = [[event] for event in events] if everything else _together(events, names)
-    shown = groups if everything else _most_telling(groups)
-    are_several = len({event.scene for event in events}) > 1
-    for group in shown:
-        event = group[0]
-        whose = names_together([names.get(one.scene, "") for one in group])
-        text = f"{whose}: {_words(event)}" if are_several else _words(event)
-        say(f"  step {event.axis:>9,}  {event.time:>10.4f} s  {event.kind:<10} {text}")
-        if culprit := event.data.get("culprit"):
-            say(f"{'':<40}culprit: {culprit}")
-    left = len(events) - sum(map(len, shown))
-    if left or len(shown) < len(events):
-        say(f"  +{left:,} more: --events" if left else "  each by itself: --events")
-
-
-def _words(event: FileEvent) -> str:
-    # Flight recorders and what was remembered have none: they don't begin where a script says.
-    return event.text or ("what was kept begins here" if event.kind == "begin" else "")
-
-
-def _together(events: list[FileEvent], names: dict[int, str]) -> list[list[FileEvent]]:
-    """Return events in groups: the same, at the same step, of neighbouring environments."""
-    places = {scene: place for place, scene in enumerate(names)}
-    groups: list[list[FileEvent]] = []
-    newest: dict[object, list[FileEvent]] = {}
-    for event in events:
-        # As text, for NaN is not itself.
-        time, culprit = repr(event.time), str(event.data.get("culprit", ""))
-        name = family(names.get(event.scene, ""))
-        key = (name, event.kind, event.axis, time, event.text, culprit)
-        group = newest.get(key)
-        place = places.get(event.scene, -1)
-        if group is None or places.get(group[-1].scene, -1) != place - 1:
-            group = newest[key] = []
-            groups.append(group)
-        group.append(event)
-    return groups
-
-
-def _most_telling(groups: list[list[FileEvent]]) -> list[list[FileEvent]]:
-    """Return few of many events, in their order: of a thousand environments one may stop."""
-    ranks = {"stop": 0, "gap": 0, "begin": 2}
-    places = sorted(range(len(groups)), key=lambda place: ranks.get(groups[place][0].kind, 1))
-    return [groups[place] for place in sorted(places[:_TOLD_EVENTS])]
-
-
 # --- verify
 
 
@@ -350,7 +112,7 @@ def _verify(options: argparse.Namespace) -> int:
             note_of("verify")(told)
         with progress_bar("comparing checksums") as show:
             damage = reader.check(show)
-        damaged, writer = [each for each in damage if not each.is_cut_off], _writer(reader)
+        damaged, writer = [each for each in damage if not each.is_cut_off], recorded_by(reader)
         for each in damaged:
             say(f"DAMAGED {each}")
         ends = [each.offset for each in damage if each.is_cut_off]
@@ -433,7 +195,10 @@ def _cut_arguments(parser: argparse.ArgumentParser) -> None:
         "--to", type=_seconds, dest="last", help="to the frame at that time, this one included"
     )
     parser.add_argument(
-        "--episode", type=int, default=None, help="whose times these are (default: the first one)"
+        "--episode",
+        type=int,
+        default=None,
+        help="whose times these are (default: that of the last stop, else the first one)",
     )
     add_choice(parser, default=TO_SHOW)
     parser.add_argument("-o", "--output", required=True, help="the new file")
@@ -442,7 +207,7 @@ def _cut_arguments(parser: argparse.ArgumentParser) -> None:
 def _cut(options: argparse.Namespace) -> int:
     from stroboscope.engine.files.cut import cut
 
-    begin, end, number = _part(options)
+    begin, end, number, episodes = _part(options)
     with progress_bar("cutting") as show:
         made = cut(options.file, options.output, begin=begin, end=end, scene=number, progress=show)
     with TrajectoryReader(options.file) as reader:
@@ -450,12 +215,18 @@ def _cut(options: argparse.Namespace) -> int:
         if told := told_alike(reader, choice_of(options)):
             note_of("cut")(told)
         for scene, (begin, behind) in made.frames.items():
-            say(f"{made.path}: frames {begin:,} to {behind - 1:,} of {short_name(names[scene])!r}")
+            whose = f"of {short_name(names[scene])!r}" + (
+                f" ({episodes})" if scene == number else ""
+            )
+            say(f"{made.path}: frames {begin:,} to {behind - 1:,} {whose}")
     return 0
 
 
-def _part(options: argparse.Namespace) -> tuple[int, int, int]:
-    """Return which frames are wanted, begin and end, and of which scene."""
+def _part(options: argparse.Namespace) -> tuple[int, int, int, str]:
+    """Return which frames are wanted, begin and end, of which scene, and their episodes in words.
+
+    Raises ValueError for frames that are not there.
+    """
     from stroboscope.engine.trajectory.trajectory import load_chosen
 
     by_time = options.first is not None or options.last is not None
@@ -466,13 +237,27 @@ def _part(options: argparse.Namespace) -> tuple[int, int, int]:
     with load_chosen(options.file, choice_of(options)) as trajectory:
         begin, end = 0, len(trajectory)
         if by_number:
-            last = options.end + 1 + end if options.end < 0 else options.end
-            return options.begin, last, trajectory.record.index
+            begin, end = options.begin, options.end + 1 + end if options.end < 0 else options.end
+            return begin, end, trajectory.record.index, _episodes(trajectory, begin, end)
+        episode = _stopped_episode(trajectory) if options.episode is None else options.episode
         if options.first is not None:
-            begin = _frame_at(trajectory, options.first, options.episode)
+            begin = _frame_at(trajectory, options.first, episode)
         if options.last is not None:
-            end = _frame_at(trajectory, options.last, options.episode) + 1
-        return begin, end, trajectory.record.index
+            end = _frame_at(trajectory, options.last, episode) + 1
+        return begin, end, trajectory.record.index, _episodes(trajectory, begin, end)
+
+
+def _stopped_episode(trajectory: "Trajectory") -> int | None:
+    """Return the episode whose stop is the last one; None where nothing stopped."""
+    stops = [event for event in trajectory.events if event.kind == "stop"]
+    return max(stops, key=lambda event: event.axis).episode if stops else None
+
+
+def _episodes(trajectory: "Trajectory", begin: int, end: int) -> str:
+    if not 0 <= begin < end <= len(trajectory):
+        return ""  # refused where they are cut
+    first, last = trajectory.episode(begin), trajectory.episode(end - 1)
+    return f"episode {first:,}" if first == last else f"episodes {first:,} to {last:,}"
 
 
 def _frame_at(trajectory: "Trajectory", seconds: float, episode: int | None) -> int:
@@ -580,7 +365,7 @@ _HELP = {
     "replay": "Open a recorded run in the window and play it.",
 }
 _ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
-    "info": _info_arguments,
+    "info": info_arguments,
     "verify": _verify_arguments,
     "repair": _repair_arguments,
     "cut": _cut_arguments,
@@ -588,7 +373,7 @@ _ARGUMENTS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "replay": _replay_arguments,
 }
 _RUN: dict[str, Callable[[argparse.Namespace], int]] = {
-    "info": _info,
+    "info": info,
     "verify": _verify,
     "repair": _repair,
     "cut": _cut,

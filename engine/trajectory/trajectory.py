@@ -343,6 +343,10 @@ class Trajectory:
         """Return how many physics steps had ever been taken before a frame."""
         return self._rows.axis(self._number(index))
 
+    def episode(self, index: int) -> int:
+        """Return the episode of a frame."""
+        return self._place(self._number(index))[0].segment.episode
+
     def wall(self, index: int) -> int:
         """Return when a frame was taken: monotonic [ns], see ``manifest.clock``."""
         return self._rows.wall(self._number(index))

@@ -18,6 +18,7 @@ import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
 from stroboscope.engine.files.bundle import pack_archive
 from stroboscope.engine.files.errors import FileError, FileFormatError
+from stroboscope.engine.files.frames import FileEvent
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_manifest import MANIFEST, SceneManifest
 from stroboscope.engine.outside.answers import Question
@@ -61,7 +62,7 @@ def test_info_says_what_is_in_it(run: PlainRun, capsys: pytest.CaptureFixture[st
     assert "Plain: 101 frames, 0.4 s simulated in steps of 0.004 s, exact" in told
     assert "  from t 0 s (step 0) to t 0.24 s (step 100)" in told
     assert "complete" in told
-    assert "episode    reset" in told
+    assert "episode    episode 1, step 0: reset" in told
 
 
 def test_info_for_programs_is_json(run: PlainRun, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,6 +203,23 @@ def test_a_part_that_is_not_there_is_refused_with_what_there_is(
     assert main(["cut", str(run.path), *part, "-o", str(target)]) == 4
     assert why in capsys.readouterr().err
     assert not target.exists()
+
+
+def test_times_are_of_the_episode_that_stopped_and_the_answer_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stop = FileEvent(kind="stop", axis=70, episode=1, physics_step=30, text="it fell")
+    run = _record(tmp_path / "run.mcap", more_events=[stop])
+    target = tmp_path / "part.mcap"
+    part = ["cut", str(run.path), "--from", "0.04s", "--to", "0.08s", "-o", str(target)]
+    assert main(part) == 0
+    assert "part.mcap: frames 50 to 60 of 'Plain' (episode 1)" in capsys.readouterr().out
+    assert main([*part, "--episode", "0"]) == 0
+    assert "frames 10 to 20 of 'Plain' (episode 0)" in capsys.readouterr().out
+    assert main(["cut", str(run.path), "30", "60", "-o", str(target)]) == 0
+    assert "frames 30 to 59 of 'Plain' (episodes 0 to 1)" in capsys.readouterr().out
+    assert main(["info", str(run.path)]) == 0
+    assert "stop       episode 1, step 30: it fell" in capsys.readouterr().out
 
 
 def test_export_lists_films_among_what_it_can_make(
