@@ -1,5 +1,7 @@
 """Small widgets that every panel needs: labels that elide, rules, buttons with an icon."""
 
+import re
+
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent, QTextLayout
 from PySide6.QtWidgets import (
@@ -33,6 +35,7 @@ __all__ = [
 _LEAST_WIDTH = 24  # of a text that was cut [px]
 _LONGEST_LINE = 520  # that is read with ease [px]
 _FEW_WORDS = 120  # [px]
+_BEFORE_NUMBER = re.compile(r"(?<=[a-z=<>]) (?=[-\u2212+]?\d)")
 
 
 class ElidedLabel(QLabel):
@@ -117,7 +120,9 @@ class ClampedLabel(QLabel):
         """Return the lines as they are drawn in that width [px]; were it ``most`` lines, if any."""
         most = most or self._lines
         text = unbroken(self.text())
-        layout = QTextLayout(text.replace("\n", "\u2028"), self.font())
+        # A number alone in a line says nothing: the word before it goes along.
+        kept = _BEFORE_NUMBER.sub("\u00a0", text)
+        layout = QTextLayout(kept.replace("\n", "\u2028"), self.font())
         layout.beginLayout()
         ends: list[tuple[int, int]] = []
         while (line := layout.createLine()).isValid():

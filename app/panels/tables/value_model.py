@@ -21,6 +21,7 @@ __all__ = ["MORE_KEY", "ValueModel"]
 
 Index = QModelIndex | QPersistentModelIndex
 _NONE = QModelIndex()
+_UP, _DOWN = "▴", "▾"
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 MORE_KEY = "+more"
@@ -106,6 +107,8 @@ class ValueModel(QAbstractTableModel):
     def sort_by(self, key: str, *, descending: bool = False) -> None:
         """Sort by a column; "": as the table comes."""
         self._sort, self._descending = key, descending
+        if self.columns:
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self.columns) - 1)
         self._rearrange(self._table)
 
     def set_filter(self, words: str) -> None:
@@ -237,7 +240,12 @@ class ValueModel(QAbstractTableModel):
             return None
         column = self.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            return f"{column.title} [{column.unit}]" if column.unit else column.title
+            title = f"{column.title} [{column.unit}]" if column.unit else column.title
+            if column.key != self._sort:
+                return title
+            mark = _DOWN if self._descending else _UP
+            # On the side where nothing else begins: the style's own lies on the last letter.
+            return f"{title} {mark}" if column.kind is ColumnKind.TEXT else f"{mark} {title}"
         if role == Qt.ItemDataRole.TextAlignmentRole and column.kind is not ColumnKind.TEXT:
             return _RIGHT
         if role == Qt.ItemDataRole.ToolTipRole:

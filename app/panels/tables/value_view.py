@@ -199,7 +199,8 @@ class ValueView(QTableView):
         columns = self._model.columns
         self._title.setVisible(self._is_scrolled and bool(columns))
         if columns and self._is_scrolled:
-            self._title.setText(columns[0].title)
+            told = self._model.headerData(0, Qt.Orientation.Horizontal)
+            self._title.setText(str(told))
             self._title.setGeometry(0, 0, self.columnWidth(0), header.height() - 1)
             self._title.raise_()
 
@@ -310,12 +311,6 @@ class ValueView(QTableView):
         self._keep(sort=key, descending=descending)
 
     def _sort(self, key: str, *, descending: bool) -> None:
-        header = self.horizontalHeader()
-        section = self.column_at(key)
-        header.setSortIndicatorShown(section >= 0)
-        if section >= 0:
-            order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
-            header.setSortIndicator(section, order)
         self._model.sort_by(key, descending=descending)
 
     def choose_columns(self, place: QPoint) -> None:

@@ -404,6 +404,9 @@ class TimelinePanel(QWidget):
             self._scene.status_changed.disconnect(self._on_news)
             self._scene.history.changed.disconnect(self._on_history)
             self._scene.history.marks_changed.disconnect(self._on_news)
+        if scene is not self._scene:
+            self.field.clear()  # a place in another past
+            set_property(self.field, "problem", False)
         self._scene = scene
         self._asks = False
         if scene is not None:

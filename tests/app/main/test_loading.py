@@ -49,8 +49,11 @@ def test_another_scene_is_covered_with_what_is_loading_until_the_one_that_is_sho
         os.kill(script.pid, signal.SIGCONT)
     wait_until(lambda: not view.cover.isVisible())
     assert view.drawn_scene is cube
-    # Back to one that is here already nothing flashes.
+    # Back to one that is here already nothing flashes, and nothing stays of where to go in another.
+    field = window.timeline.field
+    field.setText("e5 0.4 s")
     sessions.show(ball)
+    assert not field.text()
     assert not view.cover.isVisible()
     wait_until(lambda: view.drawn_scene is ball and not view.viewport.awaits_picture)
     assert not view.cover.isVisible()

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QPushButton, QSpinBox
 
 from stroboscope.app.models.picture_choice import FilmChoice, PictureChoice
 from stroboscope.app.panels.film_dialog import FilmDialog
-from stroboscope.app.panels.labels import EmptyText
+from stroboscope.app.panels.labels import ClampedLabel, EmptyText
 from stroboscope.app.panels.picture_dialog import PictureDialog
 from stroboscope.app.panels.record_dialog import RecordDialog
 from stroboscope.app.panels.style import apply_theme, keep_clear
@@ -68,3 +68,13 @@ def test_every_dialog_gives_up_at_the_left_and_does_what_it_is_for_at_the_right(
         assert rows[-1].isDefault()
         assert rows[-1].property("primary") == "true"
         assert len({each.y() for each in rows}) == 1
+
+
+def test_no_line_of_a_sentence_begins_with_a_number_that_says_nothing_alone(show):
+    text = "Exploding: qvel[5] went to -1.01207e+06 in one physics step, from at most 3781.11"
+    said = show(ClampedLabel(lines=2), 800, 60)
+    said.setText(text)
+    width = said.fontMetrics().horizontalAdvance(text) - 10
+    first, second = said.shown_lines(width)
+    assert second == "most 3781.11"
+    assert f"{first} {second}" == text

@@ -316,3 +316,26 @@ def test_the_number_that_the_menu_was_opened_for_is_edited_though_rows_have_move
     QApplication.sendEvent(made.view.viewport(), event)
     QTest.keyClick(made.view.editor, Qt.Key.Key_Return)
     assert edited == [("joint 0", 3.0)]
+
+
+def test_the_mark_of_the_column_that_rows_are_sorted_by_stands_beside_its_title(show):
+    made = show(ValueTable(DARK), 500, 200)
+    made.show_table(table_of([3.0, 1.0, 2.0]), empty="nothing")
+    header, model = made.view.horizontalHeader(), made.model
+
+    def titles():
+        sections = range(model.columnCount())
+        return [model.headerData(n, Qt.Orientation.Horizontal) for n in sections]
+
+    plain = titles()
+    header.sectionClicked.emit(1)
+    assert titles() == [plain[0], "▴ position [rad]", plain[2]]
+    header.sectionClicked.emit(1)
+    assert titles() == [plain[0], "▾ position [rad]", plain[2]]
+    metrics = header.fontMetrics()
+    assert metrics.horizontalAdvance(titles()[1]) <= header.sectionSize(1) - 12
+    header.sectionClicked.emit(1)
+    assert titles() == plain
+    header.sectionClicked.emit(0)
+    assert titles()[0] == "joint ▴"
+    assert not header.isSortIndicatorShown(), "the style's own lies on the last letter"
