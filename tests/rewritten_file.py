@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from stroboscope.engine.files.frames import FileEvent, RowBlock, SceneRecord
+from stroboscope.engine.files.frames import FileEvent, Manifest, RowBlock, SceneRecord
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.writer import TrajectoryWriter
 
@@ -17,6 +17,7 @@ def rewrite_file(
     target: Path,
     *,
     record: Callable[[SceneRecord], SceneRecord] = lambda record: record,
+    manifest: Callable[[Manifest], Manifest] = lambda manifest: manifest,
     event: Callable[[FileEvent], FileEvent] = lambda event: event,
     block: Callable[[RowBlock], RowBlock] = lambda block: block,
     keeps: Callable[[int, int], bool] = lambda scene, number: True,
@@ -27,10 +28,10 @@ def rewrite_file(
     """
     with TrajectoryReader(source) as reader:
         scenes = tuple(record(each) for each in reader.manifest.scenes)
-        manifest = msgspec.structs.replace(reader.manifest, scenes=scenes)
+        written = manifest(msgspec.structs.replace(reader.manifest, scenes=scenes))
         attachments = {name: reader.attachment(name) for name in reader.attachments}
         attachments.pop("stroboscope/manifest.json", None)
-        with TrajectoryWriter(target, manifest, attachments=attachments) as writer:
+        with TrajectoryWriter(target, written, attachments=attachments) as writer:
             for place in reader.block_order():
                 if keeps(*place):
                     writer.write_block(block(reader.block(*place)))

@@ -159,7 +159,8 @@ class NamedFiles:
             text = content.decode("utf-8-sig")
             return parser.fromstring(text, forbid_dtd=True)
         except errors.DefusedXmlException as error:
-            raise self._refused(f"{_base(file)} has a DTD or entities ({error})") from error
+            what = f"{_base(file)} has a DTD or entities, which models from outside may not have"
+            raise self._refused(what, "take them out of it") from error
         except UnicodeDecodeError as error:
             raise FileDamagedError(file, f"it is not UTF-8 ({error.reason})", _REPAIR) from error
         except (parser.ParseError, ValueError, LookupError, RecursionError) as error:

@@ -12,6 +12,7 @@ from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import group_of, scene_groups, scene_names
 from stroboscope.engine.recording.recorded_stops import ends_script
 from stroboscope.engine.trajectory.lookup import known_names
+from stroboscope.engine.trajectory.output import short_name
 
 __all__ = [
     "ALL",
@@ -80,7 +81,8 @@ def scene_named(reader: TrajectoryReader, scene: str | int | None, env: int | No
         what = f"has {len(found):,} environments of the scene {shown(scene)}"
         first, last = names[found[0]], names[found[-1]]
         raise FileError(reader.path, what, f"name one of them, {first!r} to {last!r}")
-    raise FileError(reader.path, f"has no scene {shown(scene)}", f"it has {_known(names)}")
+    asked = repr(short_name(scene) if isinstance(scene, str) else scene)
+    raise FileError(reader.path, f"has no scene {asked}", f"it has {_known(names)}")
 
 
 def scenes_meant(reader: TrajectoryReader, choice: Choice) -> list[int]:

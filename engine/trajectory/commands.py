@@ -215,10 +215,9 @@ def _cut(options: argparse.Namespace) -> int:
         if told := told_alike(reader, choice_of(options)):
             note_of("cut")(told)
         for scene, (begin, behind) in made.frames.items():
-            whose = f"of {short_name(names[scene])!r}" + (
-                f" ({episodes})" if scene == number else ""
-            )
-            say(f"{made.path}: frames {begin:,} to {behind - 1:,} {whose}")
+            which = f"frames {begin:,} to {behind - 1:,}" if begin < behind else "no frame"
+            of_episode = f" ({episodes})" if scene == number else ""
+            say(f"{made.path}: {which} of {short_name(names[scene])!r}{of_episode}")
     return 0
 
 

@@ -82,7 +82,9 @@ class Trajectory:
             raise FileError(
                 reader.path,
                 f"has no frame of scene {self.name!r}",
-                "it was cut off before the first block was written: record it again",
+                "it was cut off before the first block was written: record it again"
+                if not any(map(reader.frame_count, reader.scenes))
+                else "others in it have some: name one of them",
             )
         self._stretches = self._make_stretches()
         self._finder = FrameFinder(self._rows, self._stretches, path=reader.path)

@@ -2,7 +2,7 @@
 
 import csv
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -82,11 +82,24 @@ def write_arrays(
             whole = name != "timestep"
             arrays[name] = places[:, at].astype(np.int64) if whole else places[:, at].copy()
     for name, signal in trajectory.signals.items():
-        arrays[f"signal/{name}"] = signal.values
-        arrays[f"signal/{name}/axis"], arrays[f"signal/{name}/time"] = signal.axes, signal.times
+        own = _free_name(f"signal/{name}", arrays)
+        arrays[own] = signal.values
+        arrays[f"{own}/axis"], arrays[f"{own}/time"] = signal.axes, signal.times
     with replacing(target) as part, part.open("wb") as file:
         np.savez_compressed(file, **arrays)
     return Path(target)
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """Return a name for an array and what belongs to it, which no other has.
+
+    The archive would cut a name off at a NUL; and a channel may be called ``reward/time``.
+    """
+    plain = name.replace("\0", "\\0")
+    found, number = plain, 2
+    while any(f"{found}{end}" in taken for end in ("", "/axis", "/time")):
+        found, number = f"{plain} ({number})", number + 1
+    return found
 
 
 def _frames(trajectory: Trajectory, progress: Progress) -> Iterator[Frame]:

@@ -130,7 +130,8 @@ def test_what_is_refused_is_named_with_its_place(models: list[Path], secrets: Pa
     assert "--trust" in text
     assert "which leads to" in words["01_mesh_link"]
     assert "part.xml" in words["through_an_include"]
-    assert "DTD or entities" in words["with_a_dtd"]
+    assert "DTD or entities, which models" in words["with_a_dtd"]
+    assert "Forbidden" not in words["with_a_dtd"]
 
 
 def test_the_system_refuses_the_same_files_where_names_are_not_looked_at(

@@ -112,12 +112,12 @@ def test_an_environment_is_chosen_by_its_number(
 @pytest.mark.parametrize(
     ("which", "words", "complaint"),
     [
-        ("two", ["--scene", "Right"], "has no scene 'Right' (str); it has 0: 'Left', 1: '3'"),
+        ("two", ["--scene", "Right"], "has no scene 'Right'; it has 0: 'Left', 1: '3'"),
         ("two", ["--scene", "7"], "it has 0: 'Left', 1: '3'"),
         ("two", ["--env", "0"], "has no environment 0; it holds no scene of many, but 0: 'Left'"),
         ("four", ["--env", "4"], "has no environment 4; of 'Arms' it has 0 to 3"),
         ("four", ["--scene", "Arms[1]", "--env", "2"], "name the scene, or the environment, not"),
-        ("four", ["--scene", "Legs", "--env", "2"], "has no scene 'Legs' (str); it has 0: 'Arms["),
+        ("four", ["--scene", "Legs", "--env", "2"], "has no scene 'Legs'; it has 0: 'Arms["),
     ],
 )
 @pytest.mark.parametrize("command", ["open", "replay", "verify", "export", "cut"])
@@ -165,7 +165,9 @@ def test_frames_to_cut_are_those_of_the_scene_that_is_shown_or_chosen(
 ) -> None:
     assert main(["cut", two, "1", "3", *words, "-o", str(tmp_path / "part.mcap")]) == 0
     name, _, which = frames.partition(": ")
-    assert f"part.mcap: frames {which} of {name!r}\n" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"part.mcap: frames {which} of {name!r} (episode 0)\n" in told
+    assert "part.mcap: no frame of " in told  # the other one was not stepped meanwhile
 
 
 def test_scenes_and_environments_of_what_is_no_recorded_run_are_refused(

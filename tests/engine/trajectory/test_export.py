@@ -6,14 +6,20 @@ import math
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import mujoco
 import numpy as np
 import pytest
 from mcap.reader import make_reader
 from plain_recording import PlainRun, record_plain
+from rewritten_file import rewrite_file
 
 import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
+from stroboscope.engine.files.errors import FileError
+from stroboscope.engine.files.frames import Manifest
+from stroboscope.engine.trajectory.export.tables import write_arrays
+from stroboscope.engine.trajectory.trajectory import load_trajectory
 
 MODEL = """
 <mujoco>
@@ -142,3 +148,38 @@ def test_other_tools_read_transforms_scene_signals_and_log(run: PlainRun) -> Non
         1.0 / (1.0 + k) for k in range(60)
     ]
     assert [each["message"] for each in found["/log"]] == ["begin", "episode: reset"]
+
+
+def test_channels_whose_names_an_archive_can_not_tell_apart_have_arrays_of_their_own(
+    tmp_path: Path,
+) -> None:
+    model = "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"
+    scene = physics.create_scene("odd", model)
+    names = ("nul", "nul\0a", "nul\0b", "reward", "reward/time")
+    with scene.start_recording(tmp_path / "run") as recording:
+        for name in names:
+            scene.log(name, float(names.index(name)))
+        scene.step()
+    with load_trajectory(recording.path) as trajectory:
+        made = write_arrays(trajectory, tmp_path / "run.npz")
+    with np.load(made) as arrays:
+        found = {key: arrays[key] for key in arrays if key.startswith("signal/")}
+    assert len(found) == 3 * len(names)
+    own = ("nul", "nul\\0a", "nul\\0b", "reward", "reward/time (2)")
+    assert [found[f"signal/{name}"].tolist() for name in own] == [[0.0], [1.0], [2.0], [3.0], [4.0]]
+
+
+def test_a_scene_without_a_frame_in_a_whole_file_sends_to_the_others(tmp_path: Path) -> None:
+    model = "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"
+    scene = physics.create_scene("odd", model)
+    with scene.start_recording(tmp_path / "run") as recording:
+        scene.step()
+
+    def other(manifest: Manifest) -> Manifest:
+        first = manifest.scenes[0]
+        second = msgspec.structs.replace(first, index=1, name="late")
+        return msgspec.structs.replace(manifest, scenes=(first, second))
+
+    path = rewrite_file(recording.path, tmp_path / "two.mcap", manifest=other)
+    with pytest.raises(FileError, match="no frame of scene 'late'; others in it have some"):
+        load_trajectory(path, scene="late")
