@@ -274,6 +274,7 @@ class Renderer:
             size=_COARSE_SIZE if frame.coarse else _SHADOW_SIZE[frame.quality],
             options=frame.options,
             late=_COARSE_LATE if frame.coarse else 0.0,
+            most_faces=_MOST_COARSE_CASTERS if frame.coarse else None,
         )
 
     def draw_pick(

@@ -79,6 +79,7 @@ class GhostBuffers:
     batches: list[Batch] = dataclasses.field(default_factory=list)
     rgba: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
     tint: float = 1.0
+    is_environment: bool = False
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -128,6 +129,11 @@ class SceneBuffers:
     def shadow_faces(self) -> int:
         """How many faces cast a shadow."""
         return sum(int(batch.indices.size) for batch in self._faces.shadow) // 3
+
+    @property
+    def environments(self) -> list[GhostBuffers]:
+        """The environments beside the one that is looked at; ghosts cast no shadow, these do."""
+        return [ghost for ghost in self.ghosts if ghost.is_environment and ghost.batches]
 
     @property
     def wires(self) -> list[Batch]:
@@ -332,6 +338,7 @@ class SceneBuffers:
                 self.ghosts[number].poses.set_data(item_texture_data(ghost.texels()))
             shown = self.ghosts[number]
             shown.rgba, shown.tint = ghost.rgba, ghost.tint
+            shown.is_environment = ghost.env >= 0
             items = scene.ghost_items(ghost, options)
             key = (self._faces.key, items.tobytes())
             if key != shown.key:

@@ -53,9 +53,9 @@ class ItemPrograms:
         """Return the program that paints ``u_color``, for masks, lines and depth alone."""
         return self._plain(FLAT_FRAGMENT, buffers, source, PICKING=0, GHOST=int(ghost))
 
-    def depth(self, buffers: SceneBuffers, source: VertexSource) -> Any:
+    def depth(self, buffers: SceneBuffers, source: VertexSource, *, ghost: bool = False) -> Any:
         """Return the program that writes depth as a colour, for the shadow map."""
-        return self._plain(DEPTH_FRAGMENT, buffers, source, PICKING=0, GHOST=0)
+        return self._plain(DEPTH_FRAGMENT, buffers, source, PICKING=0, GHOST=int(ghost))
 
     def pick(self, buffers: SceneBuffers, source: VertexSource) -> Any:
         """Return the program that writes world position and item number + 1."""

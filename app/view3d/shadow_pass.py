@@ -39,17 +39,28 @@ class ShadowPass:
         size: int,
         options: ViewOptions,
         late: float = 0.0,
+        most_faces: int | None = None,
     ) -> int:
         """Bring the map up to date; return how many draw calls that took.
 
-        Poses may be up to ``late`` seconds old.
+        Poses may be up to ``late`` seconds old. Where ``most_faces`` are too few for the other
+        environments of a grid, they cast none.
         """
+        others = buffers.environments
+        if most_faces is not None and buffers.shadow_faces * (1 + len(others)) > most_faces:
+            others = []
+        if others:
+            size *= 2  # it covers all of them
         place = None if lamp.pos is None else lamp.pos.tobytes()
-        poses = (scene.pose_revision, scene.values_revision if buffers.soft.revision else 0)
-        look = (buffers.shown_key, size, lamp.direction.tobytes(), place)
+        poses = (
+            scene.pose_revision,
+            scene.values_revision if buffers.soft.revision else 0,
+            scene.others_revision if others else 0,
+        )
+        look = (buffers.shown_key, size, lamp.direction.tobytes(), place, len(others))
         if not self._is_due(look, poses, late=late, now=time.monotonic()):
             return 0
-        center, radius = _casters(scene, options)
+        center, radius = _casters(scene, options, with_others=bool(others))
         if lamp.pos is None:
             self._matrix = light_matrix(-lamp.direction, center=center, radius=radius)
             self._world_texel = 2.0 * radius / size
@@ -65,7 +76,13 @@ class ShadowPass:
                 program = self._programs.depth(buffers, batch.source)
                 program["u_matrix"] = np.ascontiguousarray(self._matrix.T, dtype=np.float32)
                 program.draw("triangles", batch.indices)
-        return 1
+            for other in others:
+                for batch in other.batches:
+                    program = self._programs.depth(buffers, batch.source, ghost=True)
+                    program["u_poses"] = other.poses
+                    program["u_matrix"] = np.ascontiguousarray(self._matrix.T, dtype=np.float32)
+                    program.draw("triangles", batch.indices)
+        return 1 + len(others)
 
     def _is_due(self, look: object, poses: object, *, late: float, now: float) -> bool:
         """Return whether the map is to be drawn for this ``look`` and these ``poses``, and note it.
@@ -104,14 +121,22 @@ class ShadowPass:
         }
 
 
-def _casters(scene: DrawnScene, options: ViewOptions) -> tuple[NDArray[np.float64], float]:
-    """Return a sphere about what casts shadows."""
+def _casters(
+    scene: DrawnScene, options: ViewOptions, *, with_others: bool
+) -> tuple[NDArray[np.float64], float]:
+    """Return a sphere about what casts shadows, environments beside the shown one included."""
     shown = scene.visible(options) & ~scene.items.is_plane & ~scene.items.is_site
     everything = scene.bounds(np.flatnonzero(shown))
     center, radius = scene.scene_bounds(options)
     # Far-away scenery would blur the shadows of what matters.
     if everything is not None and everything[1] <= 4.0 * radius:
         center, radius = everything
+    if with_others and scene.environments is not None:
+        centers = scene.environments.around(center[None])
+        centers = centers[np.isfinite(centers).all(axis=1)]
+        if len(centers):  # none: the one that is looked at is nowhere
+            center = (centers.min(axis=0) + centers.max(axis=0)) / 2.0
+            radius += float(np.linalg.norm(centers - center, axis=1).max())
     return center, radius * 1.02
 
 

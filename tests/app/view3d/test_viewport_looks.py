@@ -16,6 +16,9 @@ from stroboscope.app.models.view_options import (
     Quality,
     ViewOptions,
 )
+from stroboscope.app.view3d.environments import EnvironmentGrid
+from stroboscope.app.view3d.ghosts import OtherPose
+from stroboscope.app.view3d.light_rig import LightRig
 from stroboscope.debugger_protocol.scene_description import (
     GeomInfo,
     GeomType,
@@ -23,7 +26,7 @@ from stroboscope.debugger_protocol.scene_description import (
     SiteInfo,
 )
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.resources.themes import LIGHT
+from stroboscope.resources.themes import DARK, LIGHT
 
 
 def test_every_shape_wears_its_colour(front: Any, at: Read) -> None:
@@ -42,9 +45,6 @@ def test_a_shadow_is_darker_than_the_floor_beside_it(
     front.set_description(msgspec.structs.replace(scene, geoms=(plain, *scene.geoms[1:])), {})
     front.set_poses(*poses)
     front.set_camera(looking(elevation=-89.0))
-    from stroboscope.app.view3d.light_rig import LightRig
-    from stroboscope.resources.themes import DARK
-
     to_lamp = -LightRig.of(DARK).lamps[0].direction
     top_of_capsule = np.array([1.0, 0.0, 0.9])
     shadow = top_of_capsule - to_lamp * (top_of_capsule[2] / to_lamp[2])
@@ -52,6 +52,35 @@ def test_a_shadow_is_darker_than_the_floor_beside_it(
     assert shaded.mean() < 0.8 * sunny.mean()
     replace_options(front, shadows=False)
     assert at(front, shadow).mean() == pytest.approx(sunny.mean(), abs=0.05)
+
+
+def test_every_environment_of_a_grid_casts_a_shadow(
+    front: Any, scene: SceneDescription, poses: Any, at: Read
+) -> None:
+    plain = msgspec.structs.replace(scene.geoms[0], rgba=(0.6, 0.6, 0.61, 1.0))
+    front.set_description(msgspec.structs.replace(scene, geoms=(plain, *scene.geoms[1:])), {})
+    xpos, xquat = poses
+    aside = np.array([0.0, 2.5, 0.0])
+    front.set_poses(xpos, xquat)
+    grid = EnvironmentGrid(
+        numbers=(0, 1),
+        pos=np.stack([xpos[1], xpos[1] + aside]),
+        selected=0,
+        failed=frozenset(),
+        side=2.5,
+        colors=((1.0, 1.0, 1.0, 1.0),) * 3,
+    )
+    front.set_others([OtherPose(xpos + aside, xquat, (1.0, 1.0, 1.0, 1.0), tint=0.0, env=1)], grid)
+    front.set_camera(looking(elevation=-89.0, distance=9.0))
+    to_lamp = -LightRig.of(DARK).lamps[0].direction
+    top_of_capsule = np.array([1.0, 0.0, 0.9])
+    shadow = top_of_capsule - to_lamp * (top_of_capsule[2] / to_lamp[2])
+    sunny = at(front, (1.7, -0.7, 0.0)).mean()
+    for place in (shadow, shadow + aside):
+        assert at(front, place).mean() < 0.8 * sunny
+    # A ghost is of another time or run: it stands in nobody's light.
+    front.set_others([OtherPose(xpos + aside, xquat, (1.0, 1.0, 1.0, 1.0), tint=0.0)])
+    assert at(front, shadow + aside).mean() == pytest.approx(sunny, abs=0.05)
 
 
 @pytest.mark.parametrize("elevation", [-89.0, -25.0, 30.0])
