@@ -34,6 +34,7 @@ from stroboscope.debugger_protocol.connection_file import (
     list_sessions,
     read_connection_file,
 )
+from stroboscope.debugger_protocol.ctl_json import add_json, write_json
 from stroboscope.debugger_protocol.ctl_words import WordsOfOneKind, find_scene
 from stroboscope.debugger_protocol.exceptions import (
     ConnectionLost,
@@ -147,7 +148,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Iterable[str]]:
         command.add_argument("scene", nargs="?", help=help_text)
         command.add_argument("--scene", dest="named", metavar="SCENE", help="the same")
 
-    add("list", _list, "list sessions and their scenes")
+    add_json(add("list", _list, "list sessions and their scenes"))
     for name, run, text in (
         ("play", _play, "play all scenes, or one"),
         ("pause", _pause, "pause all scenes, or hold one"),
@@ -265,6 +266,9 @@ def _list(arguments: argparse.Namespace, out: TextIO) -> int:
         sessions = [info for _, info in list_sessions()]
     if not sessions:
         find_session()  # raises, and says how to start one
+    if arguments.json:
+        write_json(out, [_told_session(info) for info in sessions])
+        return 0
     for info in sessions:
         out.write(f"{info.session_id}  pid {info.pid}  {info.script}\n")
         try:
@@ -273,6 +277,17 @@ def _list(arguments: argparse.Namespace, out: TextIO) -> int:
         except ProtocolError as error:
             out.write(f"  no answer: {error}\n")
     return 0
+
+
+def _told_session(info: ConnectionInfo) -> dict[str, object]:
+    """Return what is known of a session and its scenes, for programs."""
+    told: dict[str, object] = {name: getattr(info, name) for name in ("session_id", "pid")}
+    told["script"] = info.script
+    try:
+        with DebuggerClient.connect(info, passing=True, name="ctl") as client:
+            return {**told, "status": client.session_status, "scenes": client.scenes()}
+    except ProtocolError as error:
+        return {**told, "error": str(error)}
 
 
 def _play(arguments: argparse.Namespace, out: TextIO) -> int:
@@ -335,7 +350,9 @@ def _edit(words: WordsOfOneKind, name: str, arguments: argparse.Namespace, out: 
         run(client, scene_id, arguments, out)
         # What is done beside the script ends with the client that did it.
         if holds and (client.interventions(scene_id).overrides or _is_paused(client)):
-            _hold(client, "held", out)
+            # A document for programs is the only thing on standard output.
+            told = getattr(arguments, "json", False)
+            _hold(client, "held", cast("TextIO", PlainTextOut(sys.stderr)) if told else out)
     return 0
 
 

@@ -5,7 +5,8 @@ from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_edits import tell_last_edit
-from stroboscope.debugger_protocol.ctl_words import Add, Command, find_scene, write_list
+from stroboscope.debugger_protocol.ctl_json import add_json, write_items
+from stroboscope.debugger_protocol.ctl_words import Add, Command, find_scene
 from stroboscope.debugger_protocol.edit_messages import CheckpointInfo, CheckpointOrigin
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
@@ -18,13 +19,14 @@ def add_arguments(add: Add) -> None:
     back = add("back", "put a scene back to a checkpoint")
     back.add_argument("checkpoint", help="name or number; of several with that name the newest")
     back.add_argument("--from", dest="source", help="the scene that keeps it, by name or id")
-    add("checkpoints", "list what is kept of a scene")
+    checkpoints = add("checkpoints", "list what is kept of a scene")
     forget = add("drop-checkpoint", "forget a checkpoint; the script keeps its own")
     forget.add_argument("checkpoint", help="name or id")
     label = add("label-checkpoint", "give a checkpoint another name or note")
     label.add_argument("checkpoint", help="name or id")
     label.add_argument("--name")
     label.add_argument("--note")
+    add_json(checkpoint, checkpoints, label)
 
 
 def only_looks(name: str, arguments: argparse.Namespace) -> bool:
@@ -37,15 +39,11 @@ def _checkpoint(
 ) -> None:
     if arguments.name:
         client.save_checkpoint(scene_id, arguments.name)
-    _list_checkpoints(client, scene_id, out)
+    _checkpoints(client, scene_id, arguments, out)
 
 
-def _checkpoints(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
-    _list_checkpoints(client, scene_id, out)
-
-
-def _list_checkpoints(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
-    write_list(out, map(_line, client.checkpoints(scene_id)), "no checkpoints yet")
+def _checkpoints(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    write_items(a, out, client.checkpoints(scene_id), _line, empty="no checkpoints yet")
 
 
 def _line(info: CheckpointInfo) -> str:

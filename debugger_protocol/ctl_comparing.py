@@ -1,10 +1,12 @@
 """The words of ``stroboscope ctl`` that put one state beside another: ghosts, comparisons."""
 
 import argparse
+from functools import partial
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
-from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.ctl_json import add_json, write_items, write_json
+from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import GhostRef, GhostSource
 
@@ -30,6 +32,7 @@ def add_arguments(add: Add) -> None:
     compare.add_argument("first")
     compare.add_argument("second")
     compare.add_argument("--tolerance", type=float, default=0.0)
+    add_json(ghosts, compare)
 
 
 def only_looks(name: str, arguments: argparse.Namespace) -> bool:
@@ -39,18 +42,21 @@ def only_looks(name: str, arguments: argparse.Namespace) -> bool:
 
 def _ghosts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     if not a.references:
-        lines = (_ghost_line(ghost, scene_id) for ghost in client.ghosts(scene_id))
-        write_list(out, lines, "no ghosts are shown")
+        line = partial(_ghost_line, scene_id=scene_id)
+        write_items(a, out, client.ghosts(scene_id), line, empty="no ghosts are shown")
         return
     references = [] if a.references == ["none"] else a.references
     client.show_ghosts(scene_id, [_reference(client, scene_id, text) for text in references])
+    if a.json:
+        write_json(out, client.ghosts(scene_id))
+        return
     count = len(references)
     out.write("1 ghost is shown\n" if count == 1 else f"{count or 'no'} ghosts are shown\n")
     if count:
         out.write("in the windows of this session, and in the topic 'ghosts'\n")
 
 
-def _ghost_line(ghost: GhostRef, scene_id: int) -> str:
+def _ghost_line(ghost: GhostRef, *, scene_id: int) -> str:
     """Return a line with the reference of a ghost, as it may be written."""
     if ghost.source is GhostSource.ROLLOUT and not ghost.scene_id:
         return f"ended:{ghost.number}\n"
@@ -62,6 +68,9 @@ def _ghost_line(ghost: GhostRef, scene_id: int) -> str:
 def _compare(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     first, second = (_reference(client, scene_id, text) for text in (a.first, a.second))
     compared = client.compare(scene_id, first, second, tolerance=a.tolerance)
+    if a.json:
+        write_json(out, compared)
+        return
     if compared.text:
         out.write(f"{compared.text}\n")
     for each in compared.differences:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Final, TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
-from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.ctl_json import add_json, write_items, write_json
+from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.edit_messages import Finding, SceneEdited
 from stroboscope.debugger_protocol.edit_words import control_index
 from stroboscope.debugger_protocol.exceptions import CommandError
@@ -41,8 +42,9 @@ def add_arguments(add: Add) -> None:
     keyframe.add_argument("keyframe", help="name or index")
     undo = add("undo", "undo the last edit, or another one")
     undo.add_argument("edit", nargs="?", type=int, help="its number in `ctl edits`")
-    add("edits", "list the edits of a scene")
-    add("lint", "look for common mistakes in a scene's model and state")
+    edits = add("edits", "list the edits of a scene")
+    lint = add("lint", "look for common mistakes in a scene's model and state")
+    add_json(option, override, edits, lint)
 
 
 def only_looks(name: str, arguments: argparse.Namespace) -> bool:
@@ -64,10 +66,12 @@ def _option(
         near = suggestion(arguments.name, options) or f"; there are {', '.join(options)}"
         raise CommandError(f"there is no option {arguments.name!r}{near}")
     if info is None or not arguments.values:
-        _list_options(client, scene_id, tuple(options.values()), only=info, out=out)
+        _list_options(
+            client, scene_id, tuple(options.values()), only=info, json=arguments.json, out=out
+        )
         return
     client.edit_option(scene_id, info.name, *arguments.values)
-    tell_last_edit(client, scene_id, out)
+    tell_last_edit(client, scene_id, out, json=arguments.json)
 
 
 def _list_options(
@@ -76,16 +80,22 @@ def _list_options(
     options: Sequence[OptionInfo],
     *,
     only: OptionInfo | None,
+    json: bool,
     out: TextIO,
 ) -> None:
     values = _values_now(client, scene_id, Topic.OPTIONS, "values")
-    at = 0
+    at, told = 0, []
     for info in options:
         own, at = values[at : at + info.width], at + info.width
         if only in (None, info):
+            told.append({"name": info.name, "values": own, "unit": info.unit, "kind": info.kind})
+            told[-1]["written"] = _option_word(info, own)
+        if only in (None, info) and not json:
             unit = f" {info.unit}" if info.unit else ""
             out.write(f"{info.name:<24} {_option_word(info, own)}{unit}\n")
-    if not options:
+    if json:
+        write_json(out, told)
+    elif not options:
         out.write("this scene has no options\n")
 
 
@@ -116,14 +126,14 @@ def _override(
     client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
 ) -> None:
     if arguments.control is None:
-        _list_controls(client, scene_id, None, out)
+        _list_controls(client, scene_id, None, json=arguments.json, out=out)
         return
     index = control_index(client.description(scene_id), arguments.control)
     if arguments.value is None:
-        _list_controls(client, scene_id, index, out)
+        _list_controls(client, scene_id, index, json=arguments.json, out=out)
         return
     client.override_control(scene_id, index, _override_value(arguments.value))
-    tell_last_edit(client, scene_id, out)
+    tell_last_edit(client, scene_id, out, json=arguments.json)
 
 
 def _override_value(text: str) -> float | None:
@@ -138,7 +148,9 @@ def _override_value(text: str) -> float | None:
     return value
 
 
-def _list_controls(client: DebuggerClient, scene_id: int, only: int | None, out: TextIO) -> None:
+def _list_controls(
+    client: DebuggerClient, scene_id: int, only: int | None, *, json: bool, out: TextIO
+) -> None:
     """Write the controls as they stand, one or all, and which of them are overridden."""
     names: dict[int, tuple[str, str]] = {}
     for index, actuator in enumerate(client.description(scene_id).actuators):
@@ -148,11 +160,25 @@ def _list_controls(client: DebuggerClient, scene_id: int, only: int | None, out:
             names[first + offset] = (name, actuator.ctrl_unit)
     if only is not None and only not in names:
         raise CommandError(f"there is no control {only}; there are {len(names)}")
-    if not names:
+    if not names and not json:
         out.write("this scene has no controls\n")
         return
-    values = _values_now(client, scene_id, Topic.STATE, "ctrl")
+    values = _values_now(client, scene_id, Topic.STATE, "ctrl") if names else []
     overrides = dict(client.interventions(scene_id).overrides)
+    if json:
+        told = [
+            {
+                "index": index,
+                "name": name,
+                "value": overrides.get(index, values[index]),
+                "unit": unit,
+                "overridden": index in overrides,
+            }
+            for index, (name, unit) in sorted(names.items())
+            if only in (None, index)
+        ]
+        write_json(out, told)
+        return
     for index, (name, unit) in sorted(names.items()):
         if only in (None, index):
             word = f"{overrides.get(index, values[index]):.6g}{f' {unit}' if unit else ''}"
@@ -185,8 +211,8 @@ def _undo(
     out.write(f"{undone_text(text) if text is not None else f'undone: {edit_id}'}\n")
 
 
-def _edits(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
-    write_list(out, map(_edit_line, client.edits(scene_id)), "no edits yet")
+def _edits(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    write_items(a, out, client.edits(scene_id), _edit_line, empty="no edits yet")
 
 
 def _edit_line(edit: SceneEdited) -> str:
@@ -194,8 +220,8 @@ def _edit_line(edit: SceneEdited) -> str:
     return f"{edit.edit_id:>4}  {edit.time:10.3f} s  {edit.text}{undone}\n"
 
 
-def _lint(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
-    write_list(out, map(_finding_lines, client.lint(scene_id)), "nothing found")
+def _lint(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    write_items(a, out, client.lint(scene_id), _finding_lines, empty="nothing found")
 
 
 def _finding_lines(finding: Finding) -> str:
@@ -203,10 +229,14 @@ def _finding_lines(finding: Finding) -> str:
     return f"{finding.level.value}: {finding.text}\n{advice}"
 
 
-def tell_last_edit(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
+def tell_last_edit(
+    client: DebuggerClient, scene_id: int, out: TextIO, *, json: bool = False
+) -> None:
     """Write what the newest edit of a scene has done."""
     edits = client.edits(scene_id)
-    if edits:
+    if json:
+        write_json(out, edits[-1] if edits else None)
+    elif edits:
         out.write(f"{edits[-1].text}\n")
 
 

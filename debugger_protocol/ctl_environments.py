@@ -4,6 +4,7 @@ import argparse
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.ctl_json import add_json, write_json
 from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.environment_grid import grid_with
 
@@ -21,6 +22,7 @@ def add_arguments(add: Add) -> None:
         default=[],
         help="those in the grid; as it is, around the one that is looked at, unless given",
     )
+    add_json(environments)
     fork = add("fork", "copy the state of one environment to others")
     fork.add_argument("source", type=int)
     fork.add_argument("targets", nargs="+", type=int)
@@ -42,6 +44,9 @@ def _environments(
             shown = grid_with(a.selected, told.shown, looked_at=told.selected, count=told.count)
         client.select_environments(scene_id, a.selected, shown)
         told = client.environments(scene_id)
+    if a.json:
+        write_json(out, told)
+        return
     if told is None:
         out.write("this scene has no environments: it is one world\n")
         return

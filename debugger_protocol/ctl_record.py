@@ -4,7 +4,8 @@ import argparse
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
-from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.ctl_json import write_items
+from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.recording_messages import RecordingInfo
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
@@ -28,6 +29,7 @@ def add_arguments(add: Add) -> None:
         default="exact",
         help="every bit of every state (default), inputs and digests, or what the scene allows",
     )
+    record.add_argument("--json", action="store_true", help="list: one JSON document")
 
 
 def only_looks(name: str, arguments: argparse.Namespace) -> bool:
@@ -44,7 +46,7 @@ def _record(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: T
         case "save":
             out.write(f"saved {client.save_history(scene_id, a.name)}\n")
         case _:
-            write_list(out, map(_line, client.recordings(scene_id)), "nothing is recorded")
+            write_items(a, out, client.recordings(scene_id), _line, empty="nothing is recorded")
 
 
 def _line(info: RecordingInfo) -> str:

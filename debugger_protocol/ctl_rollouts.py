@@ -4,7 +4,8 @@ import argparse
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
-from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.ctl_json import add_json, write_items, write_json
+from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.time_messages import Reduction, RolloutInfo
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
@@ -26,6 +27,7 @@ def add_arguments(add: Add) -> None:
     )
     rollouts = add("rollouts", "list the rollouts of a scene, or of scenes that have ended")
     rollouts.add_argument("--ended", action="store_true", help="of scenes that have ended")
+    add_json(again, rollouts)
     derive = add("derive", 'compute a number of rollouts: "max(contact.depth)"')
     derive.add_argument("expression")
     derive.add_argument("--reduction", choices=[each.value for each in Reduction], default="max")
@@ -46,12 +48,14 @@ def _resimulate(client: DebuggerClient, scene_id: int, a: argparse.Namespace, ou
     made = client.resimulate(scene_id, axis=a.axis, steps=a.steps, edits=a.set, name=a.name)
     for info in client.rollouts(scene_id):
         if info.rollout_id == made:
-            out.write(_rollout(info))
+            if a.json:
+                write_json(out, info)
+            else:
+                out.write(_rollout(info))
 
 
-def _rollouts(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
-    rollouts = client.rollouts(scene_id)
-    write_list(out, map(_rollout, rollouts), "no rollouts yet")
+def _rollouts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    write_items(a, out, client.rollouts(scene_id), _rollout, empty="no rollouts yet")
 
 
 def _rollout(info: RolloutInfo) -> str:

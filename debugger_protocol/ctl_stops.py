@@ -4,6 +4,7 @@ import argparse
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
+from stroboscope.debugger_protocol.ctl_json import add_json, write_items, write_json
 from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopInfo, StopReason
@@ -14,7 +15,7 @@ __all__ = ["COMMANDS", "add_arguments", "only_looks"]
 
 def add_arguments(add: Add) -> None:
     """Add the parsers of :data:`COMMANDS`; ``add`` makes one from a name and a help text."""
-    add("stops", "list what has stopped a scene, and its rules")
+    stops = add("stops", "list what has stopped a scene, and its rules")
     offer = add(
         "try",
         "simulate what led to the last stop once more, beside the scene, with what the stop "
@@ -52,7 +53,7 @@ def add_arguments(add: Add) -> None:
         metavar="NUMBER",
         help="look at it in these environments, 64 at most",
     )
-    add("conditions", "list the conditions that stop a scene")
+    conditions = add("conditions", "list the conditions that stop a scene")
     edit = add("edit-condition", "change a condition")
     edit.add_argument("condition", type=int, help="its number: see conditions")
     edit.add_argument("--expression", help="another one")
@@ -63,6 +64,7 @@ def add_arguments(add: Add) -> None:
         ("log-only", "whether it tells instead of stopping"),
     ):
         edit.add_argument(f"--{name}", choices=("on", "off"), help=text)
+    add_json(stops, offer, conditions)
     remove = add("remove-condition", "forget a condition")
     remove.add_argument("condition", type=int, help="its number: see conditions")
 
@@ -84,8 +86,11 @@ def only_looks(name: str, arguments: argparse.Namespace) -> bool:
     return name in ("conditions", "stops") or (name == "stop-rules" and _asks_for_rules(arguments))
 
 
-def _stops(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+def _stops(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     told = client.stop_rules(scene_id)
+    if a.json:
+        write_json(out, told)
+        return
     if told.count > len(told.stops):
         out.write(f"+{told.count - len(told.stops)} older ones\n")
     newest = told.stops[-1].stop_id if told.stops else 0
@@ -111,17 +116,26 @@ def _stop(stop: StopInfo, *, is_newest: bool = True) -> str:
 
 def _try(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     stop = client.stop_with_offers(scene_id, a.stop)
+    if a.offer is None and a.json:
+        write_json(out, stop)
+        return
     if a.offer is None:
         newest = client.stops(scene_id)[-1]
         out.write(_stop(stop, is_newest=stop == newest))
         return
+    made = []
     for number in range(1, len(stop.what_if) + 1) if a.offer == 0 else (a.offer,):
         tried = client.try_offer(scene_id, number, stop_id=stop.stop_id, steps=a.steps)
+        made.append(tried)
+        if a.json:
+            continue
         edits = ", ".join(tried.edits)
         out.write(
             f"{tried.name}: {trial_text(tried, stop)}, to {tried.time:.6g} s\n"
             f"      rollout {tried.rollout_id}, from axis {tried.from_axis}; {edits}\n"
         )
+    if a.json:
+        write_json(out, made)
 
 
 def _stop_rules(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
@@ -165,8 +179,8 @@ def _tell_what_comes_of_it(client: DebuggerClient, out: TextIO) -> None:
         out.write(f"it {client.last_note}\n")
 
 
-def _conditions(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
-    write_list(out, map(_condition, client.conditions(scene_id)), "no conditions yet")
+def _conditions(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    write_items(a, out, client.conditions(scene_id), _condition, empty="no conditions yet")
 
 
 def _condition(info: ConditionInfo) -> str:
@@ -191,7 +205,7 @@ def _edit_condition(
         a.condition, scene_id=scene_id, expression=a.expression, hits=a.hits, **switches
     )
     _tell_what_comes_of_it(client, out)
-    _conditions(client, scene_id, a, out)
+    write_list(out, map(_condition, client.conditions(scene_id)), "no conditions yet")
 
 
 def _remove_condition(

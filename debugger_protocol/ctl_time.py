@@ -4,7 +4,8 @@ import argparse
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
-from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
+from stroboscope.debugger_protocol.ctl_json import add_json, write_items, write_json
+from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.step_words import (
     has_episodes,
@@ -28,6 +29,7 @@ def add_arguments(add: Add) -> None:
         parser = add(name, text)
         parser.add_argument("-n", "--count", type=int, default=1, help="how many (default 1)")
         parser.add_argument("--physics", action="store_true", help="physics steps, not steps")
+        add_json(parser)
     goto = add("goto", "look at a step, a time or an episode of the past")
     where = goto.add_mutually_exclusive_group()
     where.add_argument("bare_step", nargs="?", type=_bare_step, metavar="STEP", help="as --step")
@@ -37,7 +39,7 @@ def add_arguments(add: Add) -> None:
     where.add_argument("--time", type=float, help="simulation time [s]")
     where.add_argument("--axis", type=int, help="physics steps ever taken, over all episodes")
     goto.add_argument("--episode", type=int, help="alone: its beginning")
-    add("live", "look at where the scene stands; ends what is being re-simulated")
+    live = add("live", "look at where the scene stands; ends what is being re-simulated")
     end = add("hold-at-end", "when the script is over, hold its last scene until play, or not")
     end.add_argument("hold", nargs="?", choices=("on", "off"), default="on")
     history = add("history", "tell what is remembered, or keep it or not")
@@ -49,7 +51,8 @@ def add_arguments(add: Add) -> None:
         action="store_true",
         help="simulate the recorded inputs again; the script goes on after that",
     )
-    add("branches", "list where a scene has continued from its past")
+    branches = add("branches", "list where a scene has continued from its past")
+    add_json(goto, live, history, parser, branches)
 
 
 def _bare_step(text: str) -> int:
@@ -73,14 +76,14 @@ def _hold_at_end(client: DebuggerClient, _: int, a: argparse.Namespace, out: Tex
 
 def _step_back(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     client.step_back(scene_id, a.count, physics=a.physics)
-    _tell_view(client, scene_id, out)
+    _tell_view(client, scene_id, a, out)
 
 
 def _step_forward(
     client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO
 ) -> None:
     client.step_forward(scene_id, a.count, physics=a.physics)
-    _tell_view(client, scene_id, out)
+    _tell_view(client, scene_id, a, out)
 
 
 def _goto(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
@@ -94,7 +97,7 @@ def _goto(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: Tex
         scene = next(scene for scene in client.scenes() if scene.scene_id == scene_id)
         _refuse_the_future(scene, history, a, step=step, episode=episode)
     client.goto(scene_id, step=step, time=a.time, axis=a.axis, episode=episode)
-    _tell_view(client, scene_id, out)
+    _tell_view(client, scene_id, a, out)
 
 
 def _episode_in_view(history: SceneHistory) -> int | None:
@@ -144,14 +147,17 @@ def _refuse_the_future(
         )
 
 
-def _live(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
+def _live(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     client.go_live(scene_id)
-    _tell_view(client, scene_id, out)
+    _tell_view(client, scene_id, a, out)
 
 
-def _tell_view(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
+def _tell_view(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     scene = next(scene for scene in client.scenes() if scene.scene_id == scene_id)
     history = client.history(scene_id)
+    if a.json:
+        write_json(out, _view(scene, history))
+        return
     notes = (history.view_note, history.invalid) if history is not None else ()
     note = "".join(f" ({each})" for each in notes if each)
     if history is None or history.view is None:
@@ -164,6 +170,28 @@ def _tell_view(client: DebuggerClient, scene_id: int, out: TextIO) -> None:
         f"{scene.name}: looking at {where}, {history.view_time:.6g} s, "
         f"{history.view_back} before live; row {history.view}{note}\n"
     )
+
+
+def _view(scene: SceneInfo, history: SceneHistory | None) -> dict[str, object]:
+    """Return what is looked at, for programs."""
+    is_live = history is None or history.view is None
+    if is_live or history is None or history.view is None:
+        steps = (scene.step_count, scene.physics_step_count, scene.time, scene.axis, 0)
+    else:
+        physics = physics_step_at(history.segments, history.view)
+        steps = (
+            history.view_step, physics, history.view_time, history.view, history.view_back
+        )  # fmt: skip
+    names = ("step_count", "physics_step_count", "time", "axis", "steps_before_live")
+    return {
+        "scene_id": scene.scene_id,
+        "name": scene.name,
+        "is_live": is_live,
+        "episode": None if history is None else _episode_in_view(history),
+        **dict(zip(names, steps, strict=True)),
+        "note": "" if history is None else history.view_note,
+        "invalid": "" if history is None else history.invalid,
+    }
 
 
 def _place(history: SceneHistory | None, step: int, *, physics: int) -> str:
@@ -184,6 +212,9 @@ def _history(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: 
         limit = None if a.max_mib is None else round(a.max_mib * (1 << 20))
         client.set_history(scene_id, keep=a.keep == "on", max_bytes=limit)
     history = client.history(scene_id)
+    if a.json:
+        write_json(out, history)
+        return
     if history is None:
         out.write("nothing is remembered: the engine of this scene keeps no history\n")
         return
@@ -215,11 +246,14 @@ def _segment(segment: Segment) -> str:
 
 def _continue(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     branch = client.continue_from_here(scene_id, with_script=not a.recorded_inputs)
-    out.write(f"branch {_segment(branch).strip()}\n")
+    if a.json:
+        write_json(out, branch)
+    else:
+        out.write(f"branch {_segment(branch).strip()}\n")
 
 
-def _branches(client: DebuggerClient, scene_id: int, _: argparse.Namespace, out: TextIO) -> None:
-    write_list(out, map(_segment, client.branches(scene_id)), "no branches yet")
+def _branches(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
+    write_items(a, out, client.branches(scene_id), _segment, empty="no branches yet")
 
 
 COMMANDS: dict[str, Command] = {

@@ -1,6 +1,8 @@
 """``stroboscope ctl`` travels in time, relayed through the window that controls the session."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
@@ -120,6 +122,32 @@ def test_episodes_are_named_also_behind_very_many(
     history = window.history(second_episode.id)
     assert history is not None
     assert len(history.segments) == 202
+
+
+def test_programs_read_one_document(
+    scene: GuardedStepper, window: DebuggerClient, say: Say
+) -> None:
+    def told(*words: str) -> Any:
+        return json.loads(say(*words, "--json"))
+
+    for word in ("branches", "rollouts", "checkpoints", "edits", "conditions", "ghosts"):
+        assert told(word) == []
+    assert told("stops")["stops"] == []
+    view = told("goto", "7")
+    assert (view["episode"], view["physics_step_count"], view["axis"]) == (1, 7, 7)
+    assert not view["is_live"]
+    assert told("continue")["parent_axis"] == 7
+    assert [each["kind"] for each in told("branches")] == ["branch"]
+    assert told("resimulate", "--axis", "5")["from_axis"] == 5
+    assert [each["outcome"] for each in told("rollouts")] == ["ended"]
+    assert [each["name"] for each in told("checkpoint", "\x1b[2J here")] == ["\x1b[2J here"]
+    assert "\x1b" not in say("checkpoints", "--json")
+    (session,) = told("list")
+    assert session["status"]["mode"] == "paused"
+    assert [each["name"] for each in session["scenes"]] == ["arm"]
+    assert "secret" not in session
+    assert told("history")["rows"] == 20
+    assert told("environments") is None
 
 
 def test_physics_steps_are_told_where_steps_are_several_of_them(
