@@ -12,6 +12,8 @@ _LINE_PX = 16
 _LANE_PX = 9
 _LEAST_LANE_PX = 4
 _GAP_PX = 3
+_NAMED_PX = 13
+_MOST_FULL = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,6 +40,12 @@ class TimelineRows:
         if self.count <= 1:
             return min(max(room, _LEAST_LANE_PX), 2 * _LINE_PX)
         return min(_LINE_PX, max(room - (self.count - 1) * (_LEAST_LANE_PX + _GAP_PX), 6))
+
+    @staticmethod
+    def least_height(count: int) -> int:
+        """Return the height [px] in which names of episodes are read above ``count`` lanes."""
+        below = min(max(count - 1, 0), _MOST_FULL) * (_LEAST_LANE_PX + _GAP_PX)
+        return RULER_PX + _MARKS_PX + _NAMED_PX + below + _GAP_PX
 
     def lane(self, number: int) -> tuple[int, int]:
         """Return top and height of a lane; 0 is the scene's own line."""

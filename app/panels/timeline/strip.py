@@ -94,7 +94,7 @@ class TimelineStrip(QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumHeight(44)
+        self.setMinimumHeight(TimelineRows.least_height(1))
         font = QFont(number_font())
         font.setPixelSize(METRICS.small_font_px - 1)
         self.setFont(font)
@@ -249,6 +249,7 @@ class TimelineStrip(QWidget):
             self._segments = segments
             self._bands = EpisodeBands(segments)
             self._stretches = LaneStretches(lay_out(segments))
+            self.setMinimumHeight(TimelineRows.least_height(self._stretches.lanes.count))
         marks = history.marks if history is not None else ()
         if marks is not self._marks:
             self._marks = marks

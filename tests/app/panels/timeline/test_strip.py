@@ -165,3 +165,18 @@ def test_thinned_out_and_gone_rows_look_different_from_kept_ones(show):
     assert "not kept" in strip.text_at(strip.scale.x(150))
     assert "thinned out" in strip.text_at(strip.scale.x(450))
     strip.set_history(None)
+
+
+def test_names_of_episodes_are_read_in_the_lowest_strip_also_after_a_branch(show):
+    segments = [
+        Segment(segment_id=1, kind=SegmentKind.EPISODE, begin=0, episode=1),
+        Segment(segment_id=2, kind=SegmentKind.BRANCH, begin=100, episode=1, parent_axis=60),
+    ]
+    strip = show(TimelineStrip(DARK, AxisView()), 600, 44)
+    strip.set_history(scene_with(segments, 150).history)
+    strip.grab()
+    strip.resize(600, strip.minimumHeight())
+    assert strip.lanes.lanes.count == 2
+    assert strip.rows.line_height >= strip.fontMetrics().ascent()
+    top, height = strip.rows.lane(1)
+    assert top + height <= strip.height()
