@@ -401,6 +401,8 @@ def _hold(client: DebuggerClient, what: str, out: TextIO) -> None:
         out.flush()
         while client.has_control and not client.closed_reason:
             client.wait_until(lambda c: not c.has_control, _HOLD_CHECK_S)
+        if not client.closed_reason:
+            out.write("another client has taken control: this command holds nothing any more\n")
     except ConnectionLost as error:
         out.write(f"{error}\n")
     except KeyboardInterrupt:

@@ -8,6 +8,7 @@ from stroboscope.debugger_protocol.ctl_edits import tell_last_edit
 from stroboscope.debugger_protocol.ctl_json import add_json, write_items
 from stroboscope.debugger_protocol.ctl_words import Add, Command, find_scene
 from stroboscope.debugger_protocol.edit_messages import CheckpointInfo, CheckpointOrigin
+from stroboscope.debugger_protocol.exceptions import CommandError
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
 
@@ -16,6 +17,7 @@ def add_arguments(add: Add) -> None:
     """Add the parsers of :data:`COMMANDS`; ``add`` makes one from a name and a help text."""
     checkpoint = add("checkpoint", "keep the state under a name; without a name: list what is kept")
     checkpoint.add_argument("name", nargs="?", default="")
+    checkpoint.add_argument("--note", default="", help="what to remember of it")
     back = add("back", "put a scene back to a checkpoint")
     back.add_argument("checkpoint", help="name or number; of several with that name the newest")
     back.add_argument("--from", dest="source", help="the scene that keeps it, by name or id")
@@ -38,7 +40,9 @@ def _checkpoint(
     client: DebuggerClient, scene_id: int, arguments: argparse.Namespace, out: TextIO
 ) -> None:
     if arguments.name:
-        client.save_checkpoint(scene_id, arguments.name)
+        client.checkpoint(scene_id, arguments.name, note=arguments.note)
+    elif arguments.note:
+        raise CommandError("a note is of a checkpoint that is kept: write its name, too")
     _checkpoints(client, scene_id, arguments, out)
 
 

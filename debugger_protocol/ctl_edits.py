@@ -70,7 +70,9 @@ def _option(
             client, scene_id, tuple(options.values()), only=info, json=arguments.json, out=out
         )
         return
-    client.edit_option(scene_id, info.name, *arguments.values)
+    # Lists as resimulate takes them, too: 0,0,-3.
+    values = [word for text in arguments.values for word in text.replace(",", " ").split()]
+    client.edit_option(scene_id, info.name, *values)
     tell_last_edit(client, scene_id, out, json=arguments.json)
 
 

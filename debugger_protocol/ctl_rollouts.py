@@ -7,6 +7,7 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_json import add_json, write_items, write_json
 from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.time_messages import Reduction, RolloutInfo
+from stroboscope.debugger_protocol.trials import OPEN_LOOP
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
 
@@ -51,7 +52,7 @@ def _resimulate(client: DebuggerClient, scene_id: int, a: argparse.Namespace, ou
             if a.json:
                 write_json(out, info)
             else:
-                out.write(_rollout(info))
+                out.write(f"{_rollout(info)}      {OPEN_LOOP}\n")
 
 
 def _rollouts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:

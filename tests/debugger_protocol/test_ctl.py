@@ -257,6 +257,7 @@ def test_a_pause_in_the_foreground_ends_when_somebody_takes_control(server: Debu
         with DebuggerClient.connect(server.connection_file, observe=True) as client:
             client.request_control()
             assert process.wait(DEADLINE_S) == 0
+            assert "another client has taken control" in process.stdout.read()
             assert client.session_status.mode == "paused"
             assert client.has_control
 

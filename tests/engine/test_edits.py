@@ -540,6 +540,7 @@ def test_the_terminal_edits_lists_and_undoes(
     assert run("option", "gravity", "0", "0", "-1") == (
         "gravity: (0, 0, -9.81) → (0, 0, -1) m/s²\n"
     )
+    assert " → (0, 0, -2) m/s²" in run("option", "gravity", "0,0,-2")
     assert run("override", "gripper", "0.01") == "ctrl of gripper: overridden with 0.01 m\n"
     assert a.client.wait_until(lambda c: c.interventions(a.id).overrides == ((7, 0.01),), 60)
     controls = run("override").splitlines()

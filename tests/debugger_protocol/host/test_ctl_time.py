@@ -196,8 +196,9 @@ def test_rollouts_are_made_listed_compared_shown_and_dropped(
 ) -> None:
     assert say("rollouts") == "no rollouts yet\n"
     made = say("resimulate", "--axis", "5", "--set", "ctrl[0]=3", "--name", "pushed")
-    assert made == "   1  pushed: 15 steps to 0.04 s, from axis 5, ended\n"
-    assert say("rollouts") == made
+    told = "   1  pushed: 15 steps to 0.04 s, from axis 5, ended\n"
+    assert made == f"{told}      with the recorded controls: your controller does not react\n"
+    assert say("rollouts") == told
     told = say("ghosts", "rollout:1", "row:3")
     assert told.startswith("2 ghosts are shown\n")
     assert "in the windows of this session" in told
@@ -295,6 +296,8 @@ def test_checkpoints_are_listed_alike_by_both_words(scene: GuardedStepper, say: 
     listed = say("checkpoints")
     assert listed.endswith("48 bytes  here  before it falls\n")
     assert say("checkpoint") == listed
+    assert say("checkpoint", "there", "--note", "later").endswith("48 bytes  there  later\n")
+    assert "write its name, too" in say("checkpoint", "--note", "later", code=1)
 
 
 def test_a_scene_without_environments_says_so(scene: GuardedStepper, say: Say) -> None:
