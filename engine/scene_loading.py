@@ -16,6 +16,7 @@ from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.scene_manifest import ChangedField, SceneManifest
 from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file
 from stroboscope.engine.live_data import HeldData
+from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.options import Playback, SceneOptions
@@ -227,6 +228,8 @@ def _put_changes(scene: "Scene | BatchScene", manifest: SceneManifest) -> list[s
     if environments is None:
         write_changes(scene.world.model, manifest.changes)
         scene.world.refresh_codec()
+        if manifest.changes:
+            scene.world.fields_at_first = ModelFields(scene.world.model)
     left_out: dict[str, list[str]] = {}
     for change in manifest.changes:
         if environments is None:

@@ -12,6 +12,7 @@ from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.interventions import Interventions
 from stroboscope.engine.live_data import LiveData
 from stroboscope.engine.model_digest import model_digest
+from stroboscope.engine.model_fields import ModelFields
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.options import options_in_force
@@ -34,6 +35,9 @@ class World:
         self.codec = CheckpointCodec(
             self.model, live, digest=model_digest(self.model, adapter=adapter), adapter=adapter
         )
+        self.fields_at_first: ModelFields = self.codec.fields
+        """The model as its steps began: the codec's, unless it was loaded with what somebody had
+        written into it."""
         self.frames = FrameMaker(self.model, live, adapter=adapter)
         self.interventions = Interventions(
             self.model, live, scratch=lambda: self.frames.scratch, adapter=adapter

@@ -33,7 +33,8 @@ _NOTHING_TELLS = (StateError, FileError, LookupError, CommandError)
 # What may move nothing, and shows all the same.
 _SHOWS_ALONE = (
     "site_", "sensor_", "cam_", "eq_", "body_pos", "body_quat", "geom_pos", "geom_quat",
-    "geom_size", "actuator_gear", "tendon_", "wrap_", "opt.magnetic",
+    "geom_size", "geom_margin", "geom_gap", "hfield_size", "jnt_pos", "jnt_axis", "actuator_gear",
+    "actuator_cranklength", "tendon_", "wrap_", "opt.magnetic", "geom_rgba", "mat_rgba",
 )  # fmt: skip
 # What is shown as it is, as options are, or as how far it is to a limit.
 _SHOWN_ITSELF = (
@@ -42,7 +43,17 @@ _SHOWN_ITSELF = (
     "jnt_actfrcrange",
     "actuator_ctrlrange",
     "actuator_forcerange",
+    # And what is seen now and then: what a ray meets, how far a sensor tells.
+    "geom_rgba",
+    "geom_matid",
+    "mat_rgba",
+    "sensor_cutoff",
+    "site_size",
 )
+# A ray meets what is not quite transparent, whatever its colour.
+_COLOURS = ("geom_rgba", "mat_rgba")
+# How many steps are asked of what shows in some rows only: of few objects, and of many.
+_ASKED, _ASKED_OF_MANY, _FEW = 12, 3, 16
 # So many objects of a field are asked one by one, more of them in groups.
 _MOST_PARTS = 256
 # What mj_setConst and mj_setLengthRange write besides: it comes with what it follows from.
@@ -223,19 +234,27 @@ def _untold_from(
             if written.startswith(_FOLLOWS) or (written.endswith("0") and written != "qpos0"):
                 continue
             tried = _with_part(base, other, name, part, steps)
-            if _is_silent([name], base, tried, steps, begin, end):
+            count = _ASKED if len(parts) <= _FEW else _ASKED_OF_MANY
+            if _is_silent([name], base, tried, steps, begin, end, count=count):
                 return first
     return -1
 
 
 def _is_silent(
-    names: Sequence[str], base: Stretch, tried: Stretch, steps: StepsAgain, begin: int, end: int
+    names: Sequence[str],
+    base: Stretch,
+    tried: Stretch,
+    steps: StepsAgain,
+    begin: int,
+    end: int,
+    *,
+    count: int = _ASKED,
 ) -> bool:
     """Return whether another model shows in a row whose step leads to the same with both.
 
     Where it does not show it does no harm, and where it shows and the step tells, it is noticed.
     """
-    for axis in {begin, (begin + end) // 2, end}:
+    for axis in {begin + (end - begin) * place // (count - 1) for place in range(count)}:
         try:
             if steps.leads_on(axis, tried) and _shows(names, base, tried, steps, axis):
                 return True
@@ -270,11 +289,16 @@ def _parts(base: Stretch, other: Stretch, steps: StepsAgain) -> Iterator[tuple[s
         if own == others:
             continue
         width = steps.width(name)
-        width *= 1 + len(own) // width // _MOST_PARTS
-        for begin in range(0, len(own), width):
-            part = slice(begin, begin + width)
-            if own[part] != others[part]:
-                yield name, part
+        is_colour = name.removeprefix(FIELD_OPTION) in _COLOURS
+        begins = [
+            begin
+            for begin in range(0, len(own), width)
+            if (one := own[begin : begin + width]) != (two := others[begin : begin + width])
+            and not (is_colour and (one[3] == 0.0) == (two[3] == 0.0))
+        ]
+        together = 1 + len(begins) // _MOST_PARTS
+        for at in range(0, len(begins), together):
+            yield name, slice(begins[at], begins[at : at + together][-1] + width)
 
 
 def _first(low: int, high: int, is_so: Callable[[int], bool]) -> int:

@@ -73,7 +73,7 @@ class ModelWatch:
 
     def __init__(self, world: "World", *, axis: int) -> None:
         self._model = world.model
-        self._base = world.codec.fields
+        self._base = world.fields_at_first
         self._pieces: list[MemoryPiece | LargePiece] = [
             *_pieces(world.model, world.adapter.module), *_large_pieces(world.model)
         ]  # fmt: skip

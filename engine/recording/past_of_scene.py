@@ -14,7 +14,7 @@ from stroboscope.engine.recording.doubts import Doubt, doubt_event, doubts_of, l
 from stroboscope.engine.recording.feed import FinalRow, SceneFeed
 from stroboscope.engine.recording.rows_entry import RowsEntry
 from stroboscope.engine.recording.scene_tap import begin_event, stretch_event
-from stroboscope.engine.recording.told_models import fields_of, with_fields
+from stroboscope.engine.recording.told_models import fields_of, lost_names, with_fields
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -101,11 +101,14 @@ def _stretches(scene: "Scene", first: int, index: int) -> list[FileEvent]:
     for stretch in history.segments.newest_first():
         options = {**{n: v for n, v in own.items() if n not in stretch.options}, **stretch.options}
         event = stretch_event(dataclasses.replace(stretch, options=options), index)
+        if lost := lost_names(stretch.lost, of_file=history.models.lost):
+            event = msgspec.structs.replace(event, data=event.data | {"lost": lost})
         if event.axis > first:
             events.append(event)
             continue
         if event.axis < first:  # what came before that is not in the file
-            data = {key: each for key, each in event.data.items() if key in ("options", "fields")}
+            kept = ("options", "fields", "lost")
+            data = {key: each for key, each in event.data.items() if key in kept}
             event = _at(event, first, time=ring.time(first), step=ring.step(first))
             event = msgspec.structs.replace(event, kind="begin", data=data)
         events.append(event)

@@ -14,7 +14,7 @@ from stroboscope.engine.history.model_watch import SENSOR_CALLBACK, ModelWatch
 from stroboscope.engine.history.segments import Options
 from stroboscope.engine.model_option_fields import FIELD_OPTION
 
-__all__ = ["ToldModels", "fields_of", "told_options", "with_fields"]
+__all__ = ["ToldModels", "fields_of", "lost_names", "told_options", "with_fields"]
 
 # What a file holds of them at most: of a script that writes large fields again and again.
 _MOST_CHANGES: Final = 1000
@@ -127,15 +127,16 @@ class ToldModels:
             text = event.data.get("model", "")
             said = f"{text}; {_NO_MORE}" if text else _NO_MORE
             told = msgspec.structs.replace(told, data=told.data | {"model": said})
-        if lost := self._other_than_in_file():
+        if lost := lost_names(self._watch.lost, of_file=self._lost):
             told = msgspec.structs.replace(told, data=told.data | {"lost": lost})
         return told
 
-    def _other_than_in_file(self) -> list[str]:
-        """Return the fields that no row can carry, and that are other ones than in the file.
 
-        Of a callback that was there at first the file itself says that it lacks it.
-        """
-        now, own = self._watch.lost, self._lost
-        names = sorted(name for name in {**now, **own} if now.get(name) != own.get(name))
-        return [name for name in names if name in now or name != SENSOR_CALLBACK]
+def lost_names(lost: Mapping[str, int], *, of_file: Mapping[str, int]) -> list[str]:
+    """Return the fields that no row can carry, and that rows had otherwise than the file's model.
+
+    ``lost``: what they had, with a check of each. Of a callback that the file's model had the file
+    itself says that it lacks it.
+    """
+    names = sorted(n for n in {**lost, **of_file} if lost.get(n) != of_file.get(n))
+    return [name for name in names if name in lost or name != SENSOR_CALLBACK]

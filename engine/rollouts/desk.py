@@ -346,7 +346,7 @@ class RolloutDesk:
                 rollouts[0].rows,
                 rollouts[1].rows,
                 names=self.names,
-                contacts=self._contacts(rollouts),
+                contacts=self._contacts_of([rollout.model for rollout in rollouts]),
                 tolerance=tolerance,
             )
         states = [
@@ -362,7 +362,7 @@ class RolloutDesk:
             rows[0],
             rows[1],
             names=self.names,
-            contacts=self._contacts(),
+            contacts=self._contacts_of([self._model_of(ref, keeper) for ref in refs]),
             tolerance=tolerance,
         )
 
@@ -440,17 +440,22 @@ class RolloutDesk:
             )
         return self._names
 
-    def _contacts(self, rollouts: Sequence[StoredRollout] = ()) -> BothContacts:
-        """Return what finds contacts of two rollouts, none: of two states; or why nothing does."""
-        adapter, model = self._adapter, self._world.model
-        if adapter.callbacks_in_the_way(model):
+    def _model_of(self, ref: GhostRef, keeper: Keeper | None) -> Any:
+        """Return the model that a rollout was made with; None of a state, which keeps none."""
+        is_rollout = ref.source is GhostSource.ROLLOUT
+        return self._rollout(ref, keeper).model if is_rollout else None
+
+    def _contacts_of(self, models: Sequence[Any]) -> BothContacts:
+        """Return what finds contacts in states of two models, or why nothing does.
+
+        None: of the scene's, which has to be what it was.
+        """
+        adapter = self._adapter
+        if adapter.callbacks_in_the_way(self._world.model):
             return "that would call the script's contact filter"
-        if not rollouts:
-            if self._scene.history.first_fields:
-                return "the script has written into its model"
-            return self._probe.contacts, self._probe.contacts
-        one, other = (rollout.model for rollout in rollouts)
-        probe = RowProbe(one, adapter=adapter)
-        if one is other:
-            return probe.contacts, probe.contacts
-        return probe.contacts, RowProbe(other, adapter=adapter).contacts
+        if None in models and self._scene.history.first_fields:
+            return "the script has written into its model"
+        one, other = (
+            self._probe if model is None else RowProbe(model, adapter=adapter) for model in models
+        )
+        return one.contacts, other.contacts

@@ -388,3 +388,65 @@ def test_a_recording_says_of_which_frames_it_lacks_a_callback(felt: Run, tmp_pat
         replayed = Run(trajectory.scene)
         assert notes(replayed, 20, 40) == {"approximate"}
         assert notes(replayed, 0, 20) | notes(replayed, 40, 60) <= {"", "verified"}
+
+
+def test_what_only_some_rows_show_is_in_doubt_in_all_of_them() -> None:
+    """A ray that turns meets a post now and then: rows that were asked about may all miss it."""
+    turning = SEEN_BY_A_RAY.replace(
+        '<body name="mast">',
+        '<body name="mast"><joint axis="0 0 1"/><geom size=".01" contype="0" conaffinity="0"/>',
+    ).replace('size=".1 1 1"', 'size=".1 .1 1"')
+    scene = physics.create_scene("turning", turning)
+    scene.keep_history(True)
+    run = Run(scene)
+    scene.data.qvel[0] = 2 * np.pi / (23 * run.model.opt.timestep)
+    run.step(20)
+    run.model.geom_rgba[0, 3] = 0.0
+    run.step(40)
+    assert notes(run, 0, 60) == {"approximate"}
+    assert trial(run, 30, 5).reproducible
+
+
+def test_colours_that_rays_meet_all_the_same_put_nothing_in_doubt(seen_by_a_ray: Run) -> None:
+    seen_by_a_ray.step(10)
+    seen_by_a_ray.model.geom_rgba[0] = (1.0, 0.0, 0.0, 0.5)
+    seen_by_a_ray.step(10)
+    assert notes(seen_by_a_ray, 0, 20) == {""}
+
+
+def test_of_many_objects_each_that_was_written_is_asked_about() -> None:
+    crowd = TARGET.replace(
+        "</worldbody>",
+        "".join(f'<body pos="{k} 9 0"><geom size=".1"/></body>' for k in range(300))
+        + "</worldbody>",
+    )
+    scene = physics.create_scene("crowd", crowd)
+    scene.keep_history(True)
+    run = Run(scene)
+    run.step(10)
+    move_target(run.model)
+    run.step(5)
+    run.model.body_pos[2, 0] += 0.05  # the arm
+    run.step(10)
+    assert notes(run, 10, 15) == {"approximate"}
+
+
+def test_contacts_of_a_row_and_a_trial_are_found_with_the_model_of_each() -> None:
+    scene = physics.create_scene(
+        "ball",
+        '<mujoco><worldbody><geom name="floor" type="plane" size="5 5 .1"/><body pos="0 0 1">'
+        '<freejoint/><geom name="ball" size=".1"/></body></worldbody></mujoco>',
+    )
+    scene.keep_history(True)
+    Run(scene).step(20)
+    machine = scene.backend.time_machine()
+    lower = WhatIf(kind=EditKind.MODEL, name="geom_pos", index=5, values=(-1.0,))
+    for _ in machine.resimulate(10, steps=5, edits=(lower,), name="lower"):
+        pass
+    number = machine.rollouts()[-1].rollout_id
+    refs = [
+        GhostRef(source=GhostSource.ROW, number=10, scene_id=scene.scene_id),
+        GhostRef(source=GhostSource.ROLLOUT, number=number, scene_id=scene.scene_id),
+    ]
+    for pair in (refs, refs[::-1]):
+        assert machine.compare(*pair, tolerance=0.0).first_contacts == 0

@@ -6,6 +6,7 @@ from typing import Any
 
 import mujoco
 import pytest
+from noted_run import SENSED, Run
 from samples import few
 
 import stroboscope.engine as physics
@@ -168,3 +169,30 @@ def test_a_field_that_no_file_carries_is_named_and_all_after_it_is_whole(
     assert "geom_condim" in said.data["model"]
     later = [b.kind for b in recorded.blocks if b.axes[-1] >= said.axis]
     assert BlockKind.MINIMAL not in later
+
+
+@pytest.mark.parametrize("way", ["saved", "exact", "minimal"])
+def test_what_was_written_before_a_file_begins_is_in_force_in_all_its_frames(
+    way: str, tmp_path: Path
+) -> None:
+    """As scripts do that set gravity, gains or a target of a model that they have just loaded."""
+    scene = physics.create_scene("sensed", SENSED)
+    scene.keep_history(True)
+    run = Run(scene)
+    run.model.site_pos[0, 0] = 3.0
+    run.model.opt.gravity[2] = -5.0
+    run.model.actuator_gear[0, 0] = 6.0
+    if way != "saved":
+        scene.start_recording(physics.TrajectoryFile(tmp_path / "run", mode=way))
+    sensed = []
+    for _ in range(20):
+        run.step(1)
+        sensed.append(scene.data.sensordata.tobytes())
+    path = scene.save_history(tmp_path / "run") if way == "saved" else scene.stop_recording()
+    with physics.load_trajectory(path) as trajectory:
+        assert trajectory.verify().exit_code == 0
+        replayed = Run(trajectory.scene)
+        replayed.seen = run.seen
+        replayed.check(range(20), {"", "verified"})
+        _, values = replayed.read("sensordata")
+        assert [row.tobytes() for row in values] == sensed
