@@ -223,6 +223,12 @@ def _as_made(scene: "Scene | BatchScene") -> tuple[Any, tuple[ChangedField, ...]
             )
         write_field(model, change.field, before)
         saved.append(_changed(change.field, change.now, text=change.text))
+    if any(int(getattr(model, name)) != known for name, known in fields.sizes.items()):
+        # mj_setConst counts some (ngravcomp); what else it writes is put back again.
+        module = world.adapter.module
+        module.mj_setConst(model, module.MjData(model))
+        for change in fields.changes(model):
+            write_field(model, change.field, change.before)
     environments = getattr(scene, "environments", None)
     if environments is not None:
         # The model of a batch shows the environment that is looked at.

@@ -196,3 +196,16 @@ def test_what_was_written_before_a_file_begins_is_in_force_in_all_its_frames(
         replayed.check(range(20), {"", "verified"})
         _, values = replayed.read("sensordata")
         assert [row.tobytes() for row in values] == sensed
+
+
+def test_what_mj_set_const_counts_keeps_no_file_from_being_opened(tmp_path: Path) -> None:
+    """ngravcomp is no field that can be written, and a part of what makes a model another one."""
+    scene = physics.create_scene("sensed", SENSED)
+    scene.keep_history(True)
+    scene.step()
+    scene.model.body_gravcomp[1] = 0.5
+    mujoco.mj_setConst(scene.model, mujoco.MjData(scene.model))
+    scene.step()
+    with physics.load_trajectory(scene.save_history(tmp_path / "run")) as trajectory:
+        assert trajectory.scene.model.body_gravcomp[1] == 0.5
+    assert physics.load_scene(scene.export(tmp_path / "scene")).model.body_gravcomp[1] == 0.5
