@@ -296,20 +296,24 @@ class DrawnScene:
 
     def ghost_items(self, ghost: Ghost, options: ViewOptions) -> NDArray[np.int64]:
         """Return the items whose ghost stands somewhere else than they do."""
-        shown = self.visible(options) & (self.items.kind == ItemKind.GEOM) & ~self.items.is_plane
+        shown = self.visible(options, lost=True) & ~self.items.is_plane
+        shown &= (self.items.kind == ItemKind.GEOM) & np.isfinite(ghost.pos).all(axis=1)
         reach = np.maximum(self.items.radius, 1e-3)
-        moved = np.abs(ghost.pos - self.item_pos).max(axis=1) > 1e-3 * reach
-        moved |= np.abs(ghost.mat - self.item_mat).max(axis=(1, 2)) > 1e-3
-        finite = np.isfinite(ghost.pos).all(axis=1)
-        return np.flatnonzero(shown & moved & finite)
+        # Those that stand nowhere are elsewhere, too.
+        stays = np.abs(ghost.pos - self.item_pos).max(axis=1) <= 1e-3 * reach
+        stays &= np.abs(ghost.mat - self.item_mat).max(axis=(1, 2)) <= 1e-3
+        return np.flatnonzero(shown & ~stays)
 
     @property
     def first_body_mat(self) -> NDArray[np.float64]:
         """The body rotations (nbody, 3, 3) of the first poses; tracking cameras keep them."""
         return self._first_body_mat
 
-    def visible(self, options: ViewOptions) -> NDArray[np.bool_]:
-        """Return (nitem,) bool: which items groups and people let through, planes included."""
+    def visible(self, options: ViewOptions, *, lost: bool = False) -> NDArray[np.bool_]:
+        """Return (nitem,) bool: which items groups and people let through, planes included.
+
+        ``lost``: those whose place is not finite, too.
+        """
         nothing = (False,) * 6
         groups = np.array(
             [
@@ -327,7 +331,7 @@ class DrawnScene:
         placed = self.has_poses | (items.body == 0)
         if not options.static_bodies:
             placed &= (items.body != 0) | (items.kind > ItemKind.SITE)
-        return np.asarray(shown & finite & placed & (items.material[:, 0, 3] > 0.0))
+        return np.asarray(shown & (finite | lost) & placed & (items.material[:, 0, 3] > 0.0))
 
     # Geometry
 
@@ -569,13 +573,9 @@ class DrawnScene:
         if self.description is None:
             return None
         items = self.items.of_element(element, self.description)
-        found = self.bounds(items)
-        if found is not None:
-            return found
         at = self.element_position(element)
-        if at is not None and np.isfinite(at).all():
-            return at, 0.1
-        return None
+        near = (at, 0.1) if at is not None and np.isfinite(at).all() else None
+        return self.bounds(items) or near
 
     def subtree_center(self, body: int) -> NDArray[np.float64]:
         """Return the centre of mass (3,) of ``body`` and everything below it."""

@@ -62,9 +62,10 @@ def test_every_environment_of_a_grid_casts_a_shadow(
     xpos, xquat = poses
     aside = np.array([0.0, 2.5, 0.0])
     front.set_poses(xpos, xquat)
+    pos = np.stack([xpos[1], xpos[1] + aside])
     grid = EnvironmentGrid(
         numbers=(0, 1),
-        pos=np.stack([xpos[1], xpos[1] + aside]),
+        pos=pos,
         selected=0,
         failed=frozenset(),
         side=2.5,
@@ -78,6 +79,12 @@ def test_every_environment_of_a_grid_casts_a_shadow(
     sunny = at(front, (1.7, -0.7, 0.0)).mean()
     for place in (shadow, shadow + aside):
         assert at(front, place).mean() < 0.8 * sunny
+    # Of one whose state is NaN nothing can be drawn; the others stay where they are.
+    front.set_poses(xpos * np.nan, xquat)
+    pos[0] = np.nan
+    front.set_others([OtherPose(xpos + aside, xquat, (1.0, 1.0, 1.0, 1.0), tint=0.0, env=1)], grid)
+    assert at(front, np.array(BOX) + aside)[0] > 2 * at(front, np.array(BOX) + aside)[1]
+    front.set_poses(xpos, xquat)
     # A ghost is of another time or run: it stands in nobody's light.
     front.set_others([OtherPose(xpos + aside, xquat, (1.0, 1.0, 1.0, 1.0), tint=0.0)])
     assert at(front, shadow + aside).mean() == pytest.approx(sunny, abs=0.05)
