@@ -30,10 +30,9 @@ class ByteSource:
         mode = os.fstat(self._descriptor).st_mode
         if not stat.S_ISREG(mode):
             self.close()
-            what = (
-                "is a folder, no file" if stat.S_ISDIR(mode) else "is a pipe or a device, no file"
-            )
-            raise FileFormatError(self.path, what, "give the path of a trajectory file")
+            what = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+            todo = "give the path of a trajectory file"
+            raise FileFormatError(self.path, f"is no file but {what}", todo)
         self.size = self.refresh()
 
     def refresh(self) -> int:

@@ -281,7 +281,7 @@ def test_a_saved_batch_tells_where_the_script_has_written_into_its_states(tmp_pa
             found = trajectory.verify()
             assert found.exit_code == 0, str(found)
             told[env] = [axis for axis in found.changes if axis]
-    assert told == {0: [21], 1: [5, 8], 2: [13]}
+    assert told == {0: [21], 1: [5, 8], 2: [13, 14, 15, 16]}
     machine = scene.backend.time_machine()
     scene.selected.select(1)
     segments = machine.history().segments
