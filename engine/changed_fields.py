@@ -90,8 +90,7 @@ def _field(model: Any, name: str) -> NDArray[Any]:
         if part.startswith("_") or not hasattr(owner, part):
             raise ValueError(f"a model has no field {name!r}")
         owner = getattr(owner, part)
-    if not isinstance(owner, np.ndarray | int | float) or (
-        isinstance(owner, int) and "." not in name
-    ):
+    is_size = isinstance(owner, int) and not isinstance(owner, bool) and "." not in name
+    if not isinstance(owner, np.ndarray | int | float) or is_size:
         raise ValueError(f"{name!r} is no field that can be written")
     return np.asarray(owner)

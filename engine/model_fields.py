@@ -322,7 +322,7 @@ def _find_fields(model: Any) -> _FieldNames:
         if name.startswith("_") or name in _NOT_COMPARED:
             continue
         value = getattr(model, name)
-        if isinstance(value, np.ndarray):
+        if isinstance(value, np.ndarray | bool):  # what mj_setConst finds is no size
             arrays.append(name)
         elif isinstance(value, bytes):
             texts.append(name)

@@ -302,10 +302,13 @@ class Past:
 
     def told_doubt(self, axis: int) -> str:
         """The same without taking any step: what is known by now."""
-        lost = self._history.lost_fields(axis)
+        history = self._history
+        if axis < history.recording_end and history.recorded_without:
+            return f"approximate: {history.recorded_without}: what follows is computed without"
+        lost = history.lost_fields(axis)
         if lost:
             return f"approximate: {lost}: what follows from the state is computed with those of now"
-        return self._history.segments.doubt_of(axis)
+        return history.segments.doubt_of(axis)
 
     def told_doubt_within(self, first: int, end: int) -> str:
         """The same of the steps ``first`` to ``end`` - 1 of one stretch."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplayedScene"]
 
+# How the names of MuJoCo's callbacks begin: what follows from a state is computed with them.
+_CALLBACK = "mjcb_"
+
 
 class ReplayedScene:
     """Builds the scene when it is needed; owner thread only.
@@ -107,6 +110,8 @@ class ReplayedScene:
             FileKeyframes(self._rows, check=scene.world.codec.check_hidden),
             self._stretches,
         )
+        if _CALLBACK in self._record.exactness:
+            scene.history.recorded_without = self._record.exactness
         scene.history.is_recorded_here = not why_different(
             self._reader.manifest, self._record, version=scene.world.adapter.version
         )

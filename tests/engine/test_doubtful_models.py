@@ -450,3 +450,21 @@ def test_contacts_of_a_row_and_a_trial_are_found_with_the_model_of_each() -> Non
     ]
     for pair in (refs, refs[::-1]):
         assert machine.compare(*pair, tolerance=0.0).first_contacts == 0
+
+
+@pytest.mark.parametrize("mode", ["exact", "minimal"])
+def test_frames_of_a_file_whose_steps_had_a_callback_say_that_it_is_not_there(
+    felt: Run, tmp_path: Path, mode: str
+) -> None:
+    mujoco.set_mjcb_sensor(feel)
+    with felt.scene.start_recording(physics.TrajectoryFile(tmp_path / "felt", mode=mode)) as made:
+        felt.step(20)
+    mujoco.set_mjcb_sensor(None)
+    with physics.load_trajectory(made.path) as trajectory:
+        replayed = Run(trajectory.scene)
+        assert notes(replayed, 0, 20) == {"approximate"}
+        with pytest.raises(CommandError, match="mjcb_sensor can't be in a file"):
+            replayed.read("sensordata")
+        replayed.scene.keep_history(True)
+        replayed.step(5)
+        assert notes(replayed, 20, 25) == {""}

@@ -51,7 +51,7 @@ def spoil(model: Any, name: str) -> Callable[[], None]:
     if changed.ndim:
         changed.reshape(-1).view(np.uint8)[-1] ^= 1
     else:
-        changed += 1
+        changed = np.asarray(~before if before.dtype == bool else before + 1)
     write_field(model, name, changed)
     return lambda: write_field(model, name, before)
 

@@ -198,15 +198,22 @@ def test_what_was_written_before_a_file_begins_is_in_force_in_all_its_frames(
         assert [row.tobytes() for row in values] == sensed
 
 
-def test_what_mj_set_const_counts_keeps_no_file_from_being_opened(tmp_path: Path) -> None:
+def test_what_mj_set_const_counts_is_in_files_and_keeps_none_from_being_opened(
+    tmp_path: Path,
+) -> None:
     """ngravcomp is no field that can be written, and a part of what makes a model another one."""
     scene = physics.create_scene("sensed", SENSED)
     scene.keep_history(True)
-    scene.step()
+    run = Run(scene)
+    run.step(5)
     scene.model.body_gravcomp[1] = 0.5
     mujoco.mj_setConst(scene.model, mujoco.MjData(scene.model))
-    scene.step()
+    run.step(5)
     with physics.load_trajectory(scene.save_history(tmp_path / "run")) as trajectory:
+        assert trajectory.verify().exit_code == 0
+        replayed = Run(trajectory.scene)
+        replayed.seen = run.seen
+        replayed.check(range(10))
         trajectory.seek(-1)
         assert trajectory.scene.model.body_gravcomp[1] == 0.5
     scene.export(tmp_path / "sensed.strobe")
