@@ -2,9 +2,12 @@
 
 import sys
 
-from stroboscope.engine.instrument.run import main
+from stroboscope.debugger_protocol.quiet_start import end_quietly
 
 if __name__ == "__main__":
+    end_quietly()
+    from stroboscope.engine.instrument.run import main
+
     if sys.argv[1:2] != ["run"]:
         sys.stderr.write("usage: python -m stroboscope.engine run script.py [arguments]\n")
         sys.exit(2)

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from stroboscope.debugger_protocol.quiet_start import hand_over_interrupts
 from stroboscope.engine.instrument.import_hook import after_import
 from stroboscope.engine.instrument.script import run_module, run_script
 
@@ -75,6 +76,7 @@ def main(argv: Sequence[str]) -> int:
     Returns 0 when it ends; whatever it raises, SystemExit included, passes through.
     """
     options = parse_arguments(argv)
+    hand_over_interrupts()  # from here on Ctrl+C is the script's
     after_import("mujoco", lambda module: _mujoco_is_there(options))
     try:
         if options.is_module:
