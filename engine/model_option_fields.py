@@ -31,6 +31,8 @@ _WHOLE: Final = frozenset({
     "opt.solver", "opt.iterations", "opt.ls_iterations", "opt.noslip_iterations",
     "opt.ccd_iterations", "opt.sdf_iterations", "opt.sdf_initpoints",
 })  # fmt: skip
+# What mj_setConst finds of a model, and steps ask first.
+_FLAG: Final = "flg_"
 _LARGEST_WHOLE: Final = (1 << 31) - 1
 MEAN_INERTIA: Final = "stat.meaninertia"
 """The one of a model's statistics that a step reads: the solver's scale."""
@@ -41,7 +43,8 @@ SAID_OF_ROWS: Final = "opt.timestep"
 def is_recordable(name: str, values: NDArray[Any]) -> bool:
     """Return whether the values of a field can be in a file: numbers that point nowhere."""
     is_real = values.dtype.kind == "f" and values.size > 0
-    return name != SAID_OF_ROWS and (is_real or name in _WHOLE)
+    is_flag = values.dtype.kind == "b" and name.startswith(_FLAG)
+    return name != SAID_OF_ROWS and (is_real or is_flag or name in _WHOLE)
 
 
 def read_field_option(model: Any, name: str) -> tuple[float, ...]:
@@ -64,6 +67,10 @@ def write_field_option(model: Any, name: str, values: Sequence[float]) -> None:
         raise CommandError(f"{name} has {field.size} values, not {len(values)}")
     if field.dtype.kind == "f":
         numbers = np.array(values, dtype=field.dtype)
+    elif field.dtype.kind == "b":
+        if any(value not in (0.0, 1.0) for value in values):
+            raise CommandError(f"{name} takes 0 or 1 only")
+        numbers = np.array(values, dtype=field.dtype)
     elif all(math.isfinite(v) and abs(v) <= _LARGEST_WHOLE and v == int(v) for v in values):
         numbers = np.array([int(value) for value in values], dtype=field.dtype)
     else:
@@ -79,6 +86,6 @@ def _field(model: Any, name: str) -> NDArray[Any]:
             found = read_field(model, field)
         except AttributeError:
             found = np.empty(0)
-        if found.dtype.kind in "fiu" and is_recordable(field, found):
+        if found.dtype.kind in "fiub" and is_recordable(field, found):
             return found
     raise CommandError(f"there is no field {name!r} of the model that a recorded run may change")

@@ -85,7 +85,8 @@ class ModelWatch:
             self._pieces += [
                 MemoryPiece(view, [Place(0, len(view), self._scalars)]) for view in views
             ]
-        self._asked = self._scalars if span is None else ()
+        flags = [name for name in self._base.compared if name.startswith("flg_")]
+        self._asked = (*flags, *(self._scalars if span is None else ()))
         """Those that do not stand in any of the pieces."""
         self._is_new = True
         self._other: dict[str, tuple[float, ...]] = {}

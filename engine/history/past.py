@@ -16,20 +16,16 @@ from stroboscope.debugger_protocol.backend import Clock, TopicFrames
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.checkpoint import Counters, with_tail
-from stroboscope.engine.checkpoint_codec import CheckpointCodec
 from stroboscope.engine.data_views import motion_of
-from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.frames.evaluation import evaluate, results
-from stroboscope.engine.hidden_state import needs_hidden_state
 from stroboscope.engine.history.model_placing import placed_where_it_was_written
 from stroboscope.engine.history.options_in_force import OptionsInForce
+from stroboscope.engine.history.past_data import PastData
 from stroboscope.engine.history.row_record import record_of_row
 from stroboscope.engine.history.segments import Options, Stretch, digest_of_motion
 from stroboscope.engine.history.steps_of_past import StepsOfPast
 from stroboscope.engine.history.waypoints import Waypoints
-from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.physics_options import read_option, write_option
-from stroboscope.engine.row_layout import RowLayout
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -53,11 +49,7 @@ class Past:
         self._adapter = world.adapter
         self._history = scene.history
         self._in_force = OptionsInForce(scene.history, world)
-        self._layout = RowLayout(world.model, adapter=world.adapter)
-        self._of_past: Any = None
-        self._scratch: Any = None
-        self._frames: FrameMaker | None = None
-        self._codec: CheckpointCodec | None = None
+        self._own = PastData(world, scene.history.models)
         self._waypoints = Waypoints()
         self._tried: dict[int, tuple[Stretch, str]] = {}
         """Rows whose step was taken again, with the stretch they were in, and what came of it."""
@@ -140,14 +132,14 @@ class Past:
         reached, note = self.bring(axis)
         if reached != axis or note != VERIFIED:
             raise CommandError(f"row {axis} can't be had: {note}")
-        return self._row_of_scratch()
+        return self._own.row()
 
     def frames(self, axis: int, topics: frozenset[Topic]) -> tuple[int, TopicFrames, str]:
         """Return the axis that could be reached, its topics, and how it was had."""
         reached, note = self.bring(axis)
         with self._options_of(self.stretch(reached)):
             with self._timestep_of(reached):
-                frames = self._frame_maker().past(self._scratch, topics)
+                frames = self._own.frames.past(self._own.data, topics)
             if note in ("", VERIFIED):
                 note = self._doubt(reached) or note
             return reached, frames, note
@@ -157,7 +149,7 @@ class Past:
         reached, note = self.bring(axis)
         if reached != axis:
             raise CommandError(f"row {axis} can't be had: {note}")
-        return (*self._codec_of_scratch().read_row(), note)
+        return (*self._own.codec.read_row(), note)
 
     def after(self, axis: int) -> tuple[Row, bytes]:
         """Return the state after a remembered step, which was the last one: with its inputs."""
@@ -165,14 +157,14 @@ class Past:
         if reached != axis or note not in ("", VERIFIED):
             raise CommandError(f"row {axis} can't be had: {note}")
         with self._options_of(self.stretch(axis)), self._timestep_of(axis):
-            self._adapter.mj_step(self.model, self._scratch)
-        return self._codec_of_scratch().read_row()
+            self._adapter.mj_step(self.model, self._own.data)
+        return self._own.codec.read_row()
 
     def checkpoint(self, axis: int) -> bytes:
         """Return the state before a remembered step as the bytes of a checkpoint that compares."""
         doubt, (_, _, note) = self.doubt(axis), self.state(axis)
         whole, own = self._history.own_timesteps.of(axis, self._history.ring.timestep(axis))
-        world, stretch, codec = self._world, self.stretch(axis), self._codec_of_scratch()
+        world, stretch, codec = self._world, self.stretch(axis), self._own.codec
         made = bytes(codec.capture(self.counters(axis), timestep=own, edits=world.edits))
         with self._options_of(stretch), self._timestep_of(axis, whole):
             record = record_of_row(
@@ -220,7 +212,7 @@ class Past:
             row = ring.row(axis)
             if row is None:
                 raise CommandError(f"row {axis} can't be had: nothing says what slept then")
-            self._codec_of_scratch().put_row(row, b"")
+            self._own.codec.put_row(row, b"")
             return axis, UNKNOWN_SLEEP
         row = ring.row(base)
         if row is None:  # pragma: no cover - what a search found is there
@@ -228,7 +220,7 @@ class Past:
         callbacks = self._callbacks() if base != axis else ""
         if base != axis and not callbacks and self._bring_from_waypoint(base, axis):
             return axis, VERIFIED
-        self._codec_of_scratch().put_row(row, hidden)
+        self._own.codec.put_row(row, hidden)
         if base == axis:
             return axis, ""
         if callbacks:
@@ -248,7 +240,7 @@ class Past:
         -1: nothing says what slept.
         """
         history, ring = self._history, self._history.ring
-        if not needs_hidden_state(self.model, adapter=self._adapter):
+        if not self._own.needs_hidden_state:
             return ring.stored_before(axis), b""
         base = history.keyframes.before(axis)
         while base >= 0 and not ring.is_stored(base):  # it has been thinned out since
@@ -266,7 +258,7 @@ class Past:
         if found is None:
             return False
         near, row, hidden = found
-        self._codec_of_scratch().put_row(row, hidden)
+        self._own.codec.put_row(row, hidden)
         if near < axis:
             self._step(near, axis, keeps=True)
         return self._is_right(axis)
@@ -279,8 +271,10 @@ class Past:
         """
         self.check(axis)
         doubt = self.known_doubt(axis)
-        if doubt or not self.is_to_be_tried(axis):
+        if doubt or self._tried_before(axis) is not None:
             return doubt
+        if not self._tells(axis):
+            return self._doubt_before(axis)
         reached, note = self.bring(axis)
         if reached != axis or note not in ("", VERIFIED):
             return ""  # that is said of the row itself
@@ -329,6 +323,8 @@ class Past:
         """Return :attr:`Stretch.left` of where a step has led; empty where that is not known."""
         history = self._history
         following = history.segments.after(self.stretch(axis))
+        if axis + 1 == history.recording_end and history.recorded_left:
+            return history.recorded_left
         if following is not None and following.segment.begin == axis + 1:
             return following.left
         return history.left if axis + 1 == self._scene.counters.axis else b""
@@ -340,7 +336,7 @@ class Past:
             return self._is_right(axis + 1)
         if not left:
             raise LookupError(axis)
-        return digest_of_motion(motion_of(self._scratch)) == left
+        return digest_of_motion(motion_of(self._own.data)) == left
 
     def _doubt(self, axis: int) -> str:
         """Return why the step of a row, which stands in the scratch data, is another one by now.
@@ -348,8 +344,15 @@ class Past:
         Empty where it leads to the next row, and where nobody can tell. The scratch data may be
         anything then.
         """
-        doubt = self.told_doubt(axis)
-        return doubt if doubt or not self._tells(axis) else self._tried_doubt(axis)
+        if doubt := self.told_doubt(axis):
+            return doubt
+        return self._tried_doubt(axis) if self._tells(axis) else self._doubt_before(axis)
+
+    def _doubt_before(self, axis: int) -> str:
+        """Return what the step before a row says where its own tells nothing, as before resets."""
+        before, ring = axis - 1, self._history.ring
+        is_one = ring.holds(before) and self.stretch(before) is self.stretch(axis)
+        return self.doubt(before) if is_one and self._tells(before) else ""
 
     def _tried_doubt(self, axis: int) -> str:
         """The same of a row that tells."""
@@ -397,7 +400,7 @@ class Past:
         tells = left or self.follows_at(axis + 1)
         if row is None or not tells or self._callbacks():
             raise LookupError(axis)
-        self._codec_of_scratch().put_row(row, hidden)
+        self._own.codec.put_row(row, hidden)
         self._step(base, axis)
         if base < axis and not self._is_right(axis):
             return False
@@ -411,13 +414,13 @@ class Past:
         Raises LookupError where that is not known.
         """
         row = self._history.ring.row(self._history.ring.stored_before(axis))
-        needs_more = needs_hidden_state(self.model, adapter=self._adapter)
+        needs_more = self._own.needs_hidden_state
         if row is None or needs_more or self._callbacks():
             raise LookupError(axis)
         with self._options_of(stretch):
-            self._codec_of_scratch().put_row(row, b"")
-            evaluate(self.model, self._scratch, adapter=self._adapter)
-            return results(self._scratch)
+            self._own.codec.put_row(row, b"")
+            evaluate(self.model, self._own.data, adapter=self._adapter)
+            return results(self._own.data)
 
     def follows_at(self, axis: int) -> bool:
         """Return whether a row, or where the scene stands, follows from the row before."""
@@ -491,32 +494,34 @@ class Past:
                     owner.signals.pass_on()  # it may take long, and nothing depends on it
                 self._step_once(axis)
                 if keeps:
-                    self._waypoints.keep(axis + 1, *self._codec_of_scratch().read_row())
+                    self._waypoints.keep(axis + 1, *self._own.codec.read_row())
         except self._adapter.module.FatalError as error:
-            self._scratch = self._codec = self._frames = None
+            self._own.drop()
             raise CommandError(f"row {last} can't be stepped to again: {error}") from error
         finally:
             option.timestep = own
 
     def _step_once(self, axis: int) -> None:
         """Step the scratch data from row ``axis`` to the next one, inputs included."""
-        ring, adapter, scratch = self._history.ring, self._adapter, self._scratch
+        ring, adapter, scratch = self._history.ring, self._adapter, self._own.data
         self.model.opt.timestep = ring.timestep(axis)
         adapter.mj_step(self.model, scratch)
         if not ring.holds(axis + 1):
             return  # nobody knows the inputs of a step that comes
-        adapter.mj_setState(self.model, scratch, ring.inputs(axis + 1), self._layout.inputs_mask)
+        adapter.mj_setState(
+            self.model, scratch, ring.inputs(axis + 1), self._own.layout.inputs_mask
+        )
 
     def _is_right(self, axis: int) -> bool:
         """Return whether the scratch data is, to the bit, what was recorded at ``axis``.
 
         Where the scene stands: what it has come to; nobody knows the inputs of the next step.
         """
-        return self._is_what_came(self._row_of_scratch(), axis)
+        return self._is_what_came(self._own.row(), axis)
 
     def _is_what_came(self, row: Row, axis: int) -> bool:
         """The same of a row, whose inputs don't count, and become those of then."""
-        ring, inputs = self._history.ring, self._layout.inputs
+        ring, inputs = self._history.ring, self._own.layout.inputs
         is_live = axis == self._scene.counters.axis
         stored = self._world.codec.read_row()[0] if is_live else ring.row(axis)
         row[inputs] = ring.inputs(axis) if stored is None else stored[inputs]
@@ -527,7 +532,7 @@ class Past:
         row = self._history.ring.row(base)
         wrong = axis
         if row is not None:
-            self._codec_of_scratch().put_row(row, hidden)
+            self._own.codec.put_row(row, hidden)
             wrong = self._first_wrong(base, axis)
             if wrong < axis:
                 self._step(wrong, axis)
@@ -553,43 +558,11 @@ class Past:
     @property
     def model(self) -> Any:
         """A copy of the scene's, in which options and fields may have the values of then."""
-        model = self._history.models.of_past()
-        if model is not self._of_past:
-            self._of_past = model
-            self._scratch = self._codec = self._frames = None
-        return model
-
-    def _frame_maker(self) -> FrameMaker:
-        if self._frames is None:
-            live = HeldData(self._scratch)
-            self._frames = FrameMaker(self.model, live, adapter=self._adapter)
-        return self._frames
-
-    def _codec_of_scratch(self) -> CheckpointCodec:
-        needs = needs_hidden_state(self.model, adapter=self._adapter)
-        if self._codec is None or self._codec.keeps_sleep is not needs:
-            if self._scratch is None:
-                self._scratch = self._adapter.module.MjData(self.model)
-            self._codec = CheckpointCodec(
-                self.model,
-                HeldData(self._scratch),
-                digest=self._world.codec.digest,
-                adapter=self._adapter,
-            )
-        return self._codec
-
-    def _row_of_scratch(self) -> Row:
-        row = np.empty(self._layout.size)
-        self._adapter.mj_getState(self.model, self._scratch, row, self._adapter.integration)
-        return row
+        return self._own.model
 
     def copy_to(self, data: Any, *, model: Any) -> None:
         """Copy the scratch data, where :meth:`bring` has put something, to ``data``."""
-        if needs_hidden_state(self.model, adapter=self._adapter):
-            self._adapter.copy_data(model, self._scratch, data)
-        else:
-            row = self._row_of_scratch()
-            self._adapter.mj_setState(model, data, row, self._adapter.integration)
+        self._own.copy_to(data, model=model)
 
     def options_of(self, stretch: Stretch) -> Options:
         """Return the physics options, and fields of the model, that were in force in a stretch."""

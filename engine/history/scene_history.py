@@ -73,6 +73,8 @@ class SceneHistory:
         self.recording_end = 0
         self.is_recorded_here = False
         """Whether the recorded steps lead, taken again, to what was recorded, as far as known."""
+        self.recorded_left = b""
+        """Where the last recorded step has led, see :attr:`Stretch.left`."""
         self.recorded_without = ""
         """What steps of the recorded past were taken with that no file holds; empty: nothing."""
         self.recorded_signals: RecordedSignals = NoSignals()
@@ -122,7 +124,8 @@ class SceneHistory:
         self.models = ModelNotes(world, axis=lambda: self._scene.counters.axis)
         self.senses = world.adapter.has_user_sensors(world.model)
         self.packing = RowPacking(world.model, world.live, adapter=world.adapter)
-        self.recording, self.recording_end, self.recorded_without = "", 0, ""
+        self.recording, self.recording_end = "", 0
+        self.recorded_without, self.recorded_left = "", b""
         self.recorded_options, self.recorded_signals = {}, NoSignals()
         self.keyframes = Keyframes()
         self.segments = SegmentList()
@@ -192,7 +195,8 @@ class SceneHistory:
         """Have no recorded past any more: its file is closed."""
         if self.taps:
             self.ring.seal()  # what was counted by now is theirs
-        self.recording, self.recording_end, self.recorded_without = "", 0, ""
+        self.recording, self.recording_end = "", 0
+        self.recorded_without, self.recorded_left = "", b""
         self.recorded_signals = NoSignals()
         self.keyframes = Keyframes()
         self.segments = SegmentList()

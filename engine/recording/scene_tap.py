@@ -232,6 +232,8 @@ def stretch_event(stretch: Stretch, index: int) -> FileEvent:
         data |= {"model_since": stretch.model_since, "model": stretch.model_text}
         if stretch.fields_before is not None:
             data["fields_before"] = fields_of(stretch.fields_before)
+    if stretch.left:
+        data["left"] = stretch.left.hex()
     return FileEvent(
         kind=str(segment.kind),
         scene=index,

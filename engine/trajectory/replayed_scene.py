@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.engine.checkpoint import Counters
+from stroboscope.engine.data_views import motion_of
 from stroboscope.engine.errors import StateError
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import SceneRecord
@@ -14,7 +15,7 @@ from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.row_digest import digest_of_row
 from stroboscope.engine.files.scene_names import group_of
 from stroboscope.engine.history.past import UNKNOWN_SLEEP, VERIFIED, Past
-from stroboscope.engine.history.segments import Stretch
+from stroboscope.engine.history.segments import Stretch, digest_of_motion
 from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.recording.doubts import doubts_of
 from stroboscope.engine.trajectory.building import build_scene
@@ -120,6 +121,7 @@ class ReplayedScene:
         self._past = Past(scene)
         row, hidden, _ = self.state(last)
         scene.world.codec.put_row(row, hidden)
+        self._note_where_it_led(scene, last)
         scene.states.initial = None
         self._put_models_in_place(scene)
         self.put_options(last)
@@ -169,7 +171,14 @@ class ReplayedScene:
         row, hidden, _ = self.state(last)
         self.put_options(last)
         scene.world.codec.put_row(row, hidden)
+        self._note_where_it_led(scene, last)
         scene.stepper.forget_time()
+
+    def _note_where_it_led(self, scene: "Scene", last: int) -> None:
+        """Keep of the last frame, which stands in the scene, what tells of the step before."""
+        follows = self._rows.follows(last)
+        motion = motion_of(scene.world.live())
+        scene.history.recorded_left = digest_of_motion(motion) if follows else b""
 
     def state(self, frame: int) -> tuple[Row, bytes, str]:
         """Return the row of a frame, what no row holds, and how they were had.

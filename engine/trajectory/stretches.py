@@ -18,6 +18,7 @@ STRETCH_KINDS = {kind.value: kind for kind in SegmentKind}
 _NONE: Options = {}
 _LONGEST_TEXT: Final = 1000
 _MOST_LOST = 100
+_LONGEST_DIGEST: Final = 64
 
 
 def stretches_of(
@@ -64,9 +65,9 @@ def _stretch(event: FileEvent) -> Stretch:
     if fields:
         options = {**options, **_fields(fields)}
     since = event.data.get("model_since")
-    lost = _lost(event.data.get("lost"))
+    lost, left = _lost(event.data.get("lost")), _digest(event.data.get("left"))
     if not isinstance(since, int) or not 0 <= since <= event.axis:
-        return Stretch(segment, event.total_steps, options, lost=lost)
+        return Stretch(segment, event.total_steps, options, lost=lost, left=left)
     told = str(event.data.get("model", ""))[:_LONGEST_TEXT]
     text = "".join(each if each.isprintable() else " " for each in told)
     before = event.data.get("fields_before")
@@ -78,7 +79,16 @@ def _stretch(event: FileEvent) -> Stretch:
         model_text=text,
         lost=lost,
         fields_before=_fields(before) if before else None,
+        left=left,
     )
+
+
+def _digest(told: object) -> bytes:
+    """Return where the step before has led; empty where that is not told."""
+    if isinstance(told, str) and len(told) <= _LONGEST_DIGEST:
+        with contextlib.suppress(ValueError):
+            return bytes.fromhex(told)
+    return b""
 
 
 def _lost(told: object) -> dict[str, int]:
