@@ -132,6 +132,8 @@ class TimeClient(EditingClient):
                 "integrator": "implicitfast",
                 "disable.contact": "on",
                 "kp.wrist": 50,  # kp or kv of a servo, whose target stays
+                "kp": 80,  # of all servos
+                "kv.*hip*": "x1.5",  # of those whose names match: times their own
                 "actuator_gainprm.wrist": [100, 0, 0],  # a field of mujoco.MjModel, from the
                 "dof_damping.elbow": 1.0,  # first number of that actuator, joint, geom … on
                 "geom_solref[4]": 0.01,  # or from an index on, counted flat

@@ -4,10 +4,10 @@ import argparse
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
-from stroboscope.debugger_protocol.ctl_json import add_json, write_items, write_json
+from stroboscope.debugger_protocol.ctl_json import add_json, write_item, write_items
 from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.time_messages import Reduction, RolloutInfo
-from stroboscope.debugger_protocol.trials import OPEN_LOOP
+from stroboscope.debugger_protocol.trials import OPEN_LOOP, unnamed_edits
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
 
@@ -23,8 +23,9 @@ def add_arguments(add: Add) -> None:
         action="append",
         default=[],
         metavar="WHAT=VALUES",
-        help="option.timestep=0.001, integrator=implicitfast, ctrl.wrist=0.5, kp.wrist=50, "
-        "dof_damping.elbow=1, actuator_gainprm.wrist=100,0,0, geom_solref[4]=0.01",
+        help="option.timestep=0.001, integrator=implicitfast, ctrl.wrist=0.5, kp.wrist=50, kp=80 "
+        "(all servos), kp.*hip*=x1.5 (1.5 times its own each), dof_damping.elbow=1, "
+        "actuator_gainprm.wrist=100,0,0, geom_solref[4]=0.01",
     )
     rollouts = add("rollouts", "list the rollouts of a scene, or of scenes that have ended")
     rollouts.add_argument("--ended", action="store_true", help="of scenes that have ended")
@@ -49,10 +50,7 @@ def _resimulate(client: DebuggerClient, scene_id: int, a: argparse.Namespace, ou
     made = client.resimulate(scene_id, axis=a.axis, steps=a.steps, edits=a.set, name=a.name)
     for info in client.rollouts(scene_id):
         if info.rollout_id == made:
-            if a.json:
-                write_json(out, info)
-            else:
-                out.write(f"{_rollout(info)}      {OPEN_LOOP}\n")
+            write_item(a, out, info, lambda each: f"{_rollout(each)}      {OPEN_LOOP}\n")
 
 
 def _rollouts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
@@ -62,9 +60,7 @@ def _rollouts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out:
 def _rollout(info: RolloutInfo) -> str:
     begin = f", from axis {info.from_axis}" if info.from_axis >= 0 else ""
     # Without a name of its own it is called after its edits.
-    counts = range(len(info.edits), 0, -1)
-    named = next((count for count in counts if ", ".join(info.edits[:count]) == info.name), 0)
-    edits = ", ".join(info.edits[named:])
+    edits = ", ".join(unnamed_edits(info))
     edits = f"; {edits}" if edits else ""
     numbers = "".join(f"; {name} {value:.6g}" for name, value in info.numbers)
     event = f" at step {info.event_step}" if info.event_step >= 0 else ""

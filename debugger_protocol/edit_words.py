@@ -1,7 +1,8 @@
 """Edits as people write them: options and their choices by name, and numbers of named elements.
 
 option.timestep=0.001    integrator=implicitfast    disable.contact=on
-kp.wrist=50              actuator_gainprm.wrist=100,0,0    dof_damping.elbow=1
+kp.wrist=50              kp=80       kp.*hip*=x1.5         kv=2
+actuator_gainprm.wrist=100,0,0       dof_damping.elbow=1
 ctrl.wrist=0.3           qfrc_applied.elbow=2              geom_solref[4]=0.01
 """
 
@@ -16,7 +17,7 @@ from stroboscope.debugger_protocol.scene_description import (
     OptionKind,
     SceneDescription,
 )
-from stroboscope.debugger_protocol.servo_gains import servo_gains
+from stroboscope.debugger_protocol.servo_gains import GAIN_WORDS
 from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
 
 __all__ = [
@@ -31,20 +32,22 @@ __all__ = [
 ]
 
 EditValue = float | str | Sequence[float | str]
-"""A number, the name of a choice (``rk4``), ``on`` or ``off``; or several numbers."""
+"""A number, the name of a choice (``rk4``), ``on`` or ``off``, a factor (``x1.5``) of gains; or
+several numbers."""
 WhatIfEdits = Mapping[str, EditValue] | Iterable[WhatIf | str]
 """``{"kp.wrist": 50}``, or edits one by one: as messages, or as text (``"kp.wrist=50"``)."""
 
 # The second as in MuJoCo's model.opt.timestep.
 _OPTION: Final = re.compile(r"(?:option|opt)\.(?P<name>.+)")
-_GAINS: Final = ("kp", "kv")
+# What each one's own gain is multiplied with.
+_FACTOR: Final = re.compile(r"[x×]\s*(?P<number>\S+)", re.IGNORECASE)
 # What the several numbers of one element are told apart by.
 _PART: Final = re.compile(r"\.(?:[xyz]|r[xyz]|q[wxyz])|\[\d+\]")
 # Behind a name: where to begin among its numbers.
 _INDEX: Final = re.compile(r"(?P<name>.*\S)\s*\[\s*(?P<index>\d{1,9})\s*\]", re.DOTALL)
 _FLAG_WORDS: Final = {"off": 0.0, "on": 1.0}
 _EXAMPLES: Final = (
-    "option.timestep=0.001, integrator=implicitfast, ctrl.NAME=0.5, kp.NAME=50, "
+    "option.timestep=0.001, integrator=implicitfast, ctrl.NAME=0.5, kp.NAME=50, kp=x1.5, "
     "actuator_gainprm.NAME=100,0,0 or dof_damping[2]=0.1"
 )
 
@@ -168,8 +171,8 @@ def _what_if(
     if option is not None or name in options:
         return (_option_edit(options, option["name"] if option else name, index, values),)
     field, _, element = name.partition(".")
-    if field in _GAINS and element:
-        return _gain_edits(description, what, _numbers(name, values))
+    if field.rstrip("*") in GAIN_WORDS:
+        return (_gain_edit(what, values),)
     numbers = _numbers(name, values)
     if field in (EditKind.CONTROL, EditKind.FORCE):
         kind = EditKind(field)
@@ -190,26 +193,21 @@ def _option_edit(
     return WhatIf(kind=EditKind.OPTION, name=name, index=index, values=numbers)
 
 
-def _gain_edits(
-    description: SceneDescription, what: str, numbers: tuple[float, ...]
-) -> tuple[WhatIf, ...]:
-    """Return what gives a servo another gain (``kp.wrist``), while its target stays the same."""
-    word, _, element = what.partition(".")
-    actuators = description.actuators
-    labels = [each.name or f"actuator {at}" for at, each in enumerate(actuators)]
-    servo, _ = named_place(labels, element, what="the list of actuators")
-    gains = {gain.word: gain for gain in servo_gains(actuators[servo], servo)}
-    if word not in gains:
+def _gain_edit(what: str, values: Sequence[float | str]) -> WhatIf:
+    """Return what gives servos another gain (``kp``, ``kp.wrist``, ``kp.*hip*``)."""
+    word = what.partition(".")[0]
+    if word not in GAIN_WORDS or what.endswith("."):
+        plain = word.rstrip("*")
         raise CommandError(
-            f"actuator {element!r} has no {word}: it is no such servo; write "
-            f"actuator_gainprm.{element} or actuator_biasprm.{element} instead"
+            f"{_shown(what)} is no gain: write {plain}=50 for all servos, {plain}.NAME=50 for "
+            f"one, {plain}=x1.5 for 1.5 times its own"
         )
-    if len(numbers) != 1:
-        raise CommandError(f"{what} is one number, not {len(numbers)}")
-    return tuple(
-        WhatIf(kind=EditKind.MODEL, name=field, index=at, values=(factor * numbers[0],))
-        for field, at, factor in gains[word].targets
-    )
+    if len(values) != 1:
+        raise CommandError(f"{what} is one number, not {len(values)}")
+    factor = _FACTOR.fullmatch(_unquoted(values[0])) if isinstance(values[0], str) else None
+    (number,) = _numbers(what, (factor["number"],) if factor else values)
+    kind = EditKind.GAIN_FACTOR if factor else EditKind.GAIN
+    return WhatIf(kind=kind, name=what, values=(number,))
 
 
 def _labels(description: SceneDescription, field: str) -> tuple[str, ...]:
@@ -228,7 +226,10 @@ def _numbers(name: str, values: Iterable[object]) -> tuple[float, ...]:
         try:
             numbers.append(float(value))  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
-            raise CommandError(f"{name} takes numbers, not {_shown(value)}") from None
+            only = ""
+            if isinstance(value, str) and _FACTOR.fullmatch(value):
+                only = "; factors are for the gains of servos, kp and kv"
+            raise CommandError(f"{name} takes numbers, not {_shown(value)}{only}") from None
     return tuple(numbers)
 
 

@@ -130,6 +130,12 @@ class EditKind(enum.StrEnum):
     """Controls, held at a value over the whole re-simulation."""
     FORCE = "qfrc_applied"
     """Generalised forces added to those recorded."""
+    GAIN = "gain"
+    """A gain of servos: of all (``kp``, ``kv``), or of those that are called so (``kp.wrist``) or
+    match (``kp.*hip*``). The target of a servo stays the same.
+    """
+    GAIN_FACTOR = "gain_factor"
+    """The same, each multiplied with a value."""
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RolloutDesk"]
 
-_MAX_EDITS: Final = 64
+# A hand of a hundred servos, each with its own kp and kv.
+_MAX_EDITS: Final = 256
 
 
 class RolloutDesk:

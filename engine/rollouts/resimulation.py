@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import WhatIf
+from stroboscope.debugger_protocol.trials import trial_name
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.rollouts.events import CandidateEnd, EventWords, physics_of
@@ -77,7 +78,7 @@ def resimulate(
     # What is computed of its rows later needs the options and numbers that it ran with.
     is_other = applied.edits_model or bool(source.options) or edited.narena != model.narena
     result.rollout = StoredRollout(
-        name=name or (", ".join(applied.texts) or f"again from step {axis}"),
+        name=name or trial_name(applied.titles) or f"again from step {axis}",
         rows=run.rows_taken(),
         timestep=run.timestep,
         make_model=lambda: edited,
@@ -113,7 +114,9 @@ def edited_model(
     applied = apply_what_if(edited, others, adapter=adapter)
     if memory is not None:
         text = f"memory: {bytes_text(int(model.narena))} → {bytes_text(memory)}"
-        applied = dataclasses.replace(applied, texts=(text, *applied.texts))
+        applied = dataclasses.replace(
+            applied, texts=(text, *applied.texts), titles=(text, *applied.titles)
+        )
     return edited, applied
 
 

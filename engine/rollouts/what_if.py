@@ -28,6 +28,7 @@ from stroboscope.engine.physics_options import (
     read_option,
     write_option,
 )
+from stroboscope.engine.rollouts.gain_edits import GainEdit, GainEdits
 from stroboscope.engine.signal_channels import channel_table
 
 __all__ = ["AppliedEdits", "apply_what_if"]
@@ -79,6 +80,8 @@ class AppliedEdits:
     """What was changed, in words; and what every step's inputs are changed by."""
 
     texts: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+    """The same in few words: without the list of what was changed together."""
     timestep: float | None = None
     """The timestep asked for [s]; None: each step takes as long as it was recorded."""
     controls: tuple[tuple[int, NDArray[np.float64]], ...] = ()
@@ -95,7 +98,9 @@ def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter
     Raises CommandError, saying which edit, what was asked and what is allowed; the copy is of no
     use then.
     """
-    texts: list[str] = []
+    texts: list[str | GainEdit] = []
+    labels = _Labels(model, adapter)
+    gains = GainEdits(model, adapter=adapter)
     controls: list[tuple[int, NDArray[np.float64]]] = []
     forces: list[tuple[int, NDArray[np.float64]]] = []
     timestep = None
@@ -108,8 +113,8 @@ def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter
                 if edit.name == _TIMESTEP:
                     timestep = float(values[0])
             case EditKind.MODEL:
-                placed = _placed(model, edit, adapter)
-                texts.append(_edit_model(model, placed, adapter))
+                placed = _placed(model, edit, labels)
+                texts.append(_edit_model(model, placed, labels))
                 constants = constants or _gives_constants(placed.name, adapter)
             case EditKind.CONTROL:
                 texts.append(_input_text(model, edit, "ctrl", int(model.nu), "held at", adapter))
@@ -120,14 +125,18 @@ def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter
                     _input_text(model, edit, "qfrc_applied", int(model.nv), words, adapter)
                 )
                 forces.append((edit.index, values))
+            case EditKind.GAIN | EditKind.GAIN_FACTOR:
+                if (done := gains.apply(edit)) not in texts:
+                    texts.append(done)
     if constants:
         adapter.module.mj_setConst(model, adapter.module.MjData(model))
     return AppliedEdits(
-        texts=tuple(texts),
+        texts=tuple(each if isinstance(each, str) else each.text for each in texts),
+        titles=tuple(each if isinstance(each, str) else each.title for each in texts),
         timestep=timestep,
         controls=tuple(controls),
         forces=tuple(forces),
-        edits_model=any(edit.kind in (EditKind.MODEL, EditKind.OPTION) for edit in edits),
+        edits_model=any(edit.kind not in (EditKind.CONTROL, EditKind.FORCE) for edit in edits),
     )
 
 
@@ -151,22 +160,22 @@ def _edit_option(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> str:
     return option_text(info, old, new)
 
 
-def _placed(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> WhatIf:
+def _placed(model: Any, edit: WhatIf, labels: "_Labels") -> WhatIf:
     """Return the edit of a named element with its index counted flat; any other as it is."""
     name, dot, element = edit.name.partition(".")
-    field = _field(model, name, adapter)
+    field = _field(model, name, labels.adapter)
     if not dot:
         return edit
-    labels = _labels(model, field, name, adapter)
-    row, count = named_place(labels, trim_text(element, SHOWN_NAME_BYTES), what=name)
+    known = labels.of(field, name)
+    row, count = named_place(known, trim_text(element, SHOWN_NAME_BYTES), what=name)
     width = field[0].size
     check_fit(edit.name, size=count * width, index=edit.index, count=len(edit.values))
     return msgspec.structs.replace(edit, name=name, index=row * width + edit.index)
 
 
-def _edit_model(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> str:
+def _edit_model(model: Any, edit: WhatIf, labels: "_Labels") -> str:
     name = edit.name
-    field = _field(model, name, adapter)
+    field = _field(model, name, labels.adapter)
     flat = field.reshape(-1)
     check_fit(name, size=flat.size, index=edit.index, count=len(edit.values))
     end = edit.index + len(edit.values)
@@ -174,7 +183,10 @@ def _edit_model(model: Any, edit: WhatIf, adapter: MujocoAdapter) -> str:
         raise CommandError(f"{name} is 0 (off) or 1 (on), not {edit.values}")
     old = tuple(map(float, flat[edit.index : end]))
     flat[edit.index : end] = edit.values
-    return f"{_label(model, field, edit, adapter)}: {change_text(old, edit.values, '')}"
+    row, column = divmod(edit.index, field[0].size)
+    place = f"[{column}]" if field[0].size > 1 else ""
+    whose = labels.of(field, name)[row]
+    return f"{name}{place} of {whose}: {change_text(old, edit.values, '')}"
 
 
 def _field(model: Any, name: str, adapter: MujocoAdapter) -> "np.ndarray[Any, Any]":
@@ -208,28 +220,32 @@ def _is_physics(model: Any, name: str) -> bool:
     )
 
 
-def _label(model: Any, field: "np.ndarray[Any, Any]", edit: WhatIf, adapter: MujocoAdapter) -> str:
-    """Return "actuator_gainprm[0] of elbow"."""
-    width = field[0].size
-    row, column = divmod(edit.index, width)
-    place = f"[{column}]" if width > 1 else ""
-    return f"{edit.name}{place} of {_labels(model, field, edit.name, adapter)[row]}"
+class _Labels:
+    """What the rows of fields are called: made once for all edits of a trial."""
 
+    def __init__(self, model: Any, adapter: MujocoAdapter) -> None:
+        self.adapter = adapter
+        self._model = model
+        self._names = ElementNames(model, adapter=adapter, limit=SHOWN_NAME_BYTES)
+        self._known: dict[str, tuple[str, ...]] = {}
 
-def _labels(
-    model: Any, field: "np.ndarray[Any, Any]", name: str, adapter: MujocoAdapter
-) -> tuple[str, ...]:
-    """Return what the rows of a field are called, (len(field),)."""
-    names = ElementNames(model, adapter=adapter, limit=SHOWN_NAME_BYTES)
-    kind = _ELEMENTS.get(name.partition("_")[0], "")
-    if name in _WHOLE:
-        return names.qpos()
-    if kind == "dof":
-        return names.dofs()
-    if kind == "actuator" and len(field) != adapter.actuator_count(model):
-        # Since 4.0 one may have several controls and outputs, and some fields a row for each.
-        return names.outputs() if len(names.outputs()) == len(field) else names.controls()
-    return tuple(map(getattr(names, kind), range(len(field))))
+    def of(self, field: "np.ndarray[Any, Any]", name: str) -> tuple[str, ...]:
+        """Return the labels of a field, (len(field),)."""
+        if name not in self._known:
+            self._known[name] = self._made(field, name)
+        return self._known[name]
+
+    def _made(self, field: "np.ndarray[Any, Any]", name: str) -> tuple[str, ...]:
+        names, model = self._names, self._model
+        kind = _ELEMENTS.get(name.partition("_")[0], "")
+        if name in _WHOLE:
+            return names.qpos()
+        if kind == "dof":
+            return names.dofs()
+        if kind == "actuator" and len(field) != self.adapter.actuator_count(model):
+            # Since 4.0 one may have several controls and outputs, and some fields a row for each.
+            return names.outputs() if len(names.outputs()) == len(field) else names.controls()
+        return tuple(map(getattr(names, kind), range(len(field))))
 
 
 def _input_text(

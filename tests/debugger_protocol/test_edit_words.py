@@ -57,6 +57,11 @@ def field(name: str, *values: float, index: int = 0) -> WhatIf:
     return WhatIf(kind=EditKind.MODEL, name=name, index=index, values=values)
 
 
+def gain(name: str, value: float, *, times: bool = False) -> WhatIf:
+    kind = EditKind.GAIN_FACTOR if times else EditKind.GAIN
+    return WhatIf(kind=kind, name=name, values=(value,))
+
+
 @pytest.mark.parametrize(
     ("text", "meant"),
     [
@@ -82,17 +87,24 @@ def field(name: str, *values: float, index: int = 0) -> WhatIf:
         ("dof_damping.a=b=1", field("dof_damping.a=b", 1.0)),
         ("actuator_gainprm.wrist=100,0,0", field("actuator_gainprm.wrist", 100.0, 0.0, 0.0)),
         ("actuator_biasprm.wrist[2]=-5e-1", field("actuator_biasprm.wrist", -0.5, index=2)),
-        ("kv.wrist=2", field("actuator_biasprm", -2.0, index=12)),
+        ("kv.wrist=2", gain("kv.wrist", 2.0)),
+        ("kp=80", gain("kp", 80.0)),
+        ("kp.*hip*=80", gain("kp.*hip*", 80.0)),
+        ("kp.wrist[2]=5", gain("kp.wrist[2]", 5.0)),
+        ("kp=x1.5", gain("kp", 1.5, times=True)),
+        ("kp.*hip* = ×1.5", gain("kp.*hip*", 1.5, times=True)),
+        ('kv="X0.5"', gain("kv", 0.5, times=True)),
     ],
 )
 def test_what_is_written_in_a_terminal_is_told_the_engine(text: str, meant: WhatIf) -> None:
     assert edits_of([text]) == edits_of(text) == (meant,)
 
 
-def test_another_kp_keeps_the_target_of_the_servo() -> None:
-    assert edits_of({"kp.wrist": 5}) == (
-        field("actuator_gainprm", 5.0, index=10),
-        field("actuator_biasprm", -5.0, index=11),
+def test_programs_write_gains_of_many_servos_as_one_edit() -> None:
+    assert edits_of({"kp": 80, "kv.*hip*": "x1.5", "kp.wrist": 5}) == (
+        gain("kp", 80.0),
+        gain("kv.*hip*", 1.5, times=True),
+        gain("kp.wrist", 5.0),
     )
 
 
@@ -130,14 +142,18 @@ def test_programs_write_numbers_and_names_and_messages_go_through_as_they_are() 
         ("ctrl.wrist=1,2", "ctrl.wrist has 1 value; 2 from index 0 on do not fit"),
         ("qfrc_applied.left=1,2", "do not fit"),
         ("ctrl.wrist=much", "ctrl.wrist takes numbers, not 'much'"),
-        ("kp.motor=5", "actuator 'motor' has no kp"),
-        ("kp.wirst=5", "has no 'wirst'; did you mean 'wrist'?"),
         ("kp.wrist=5,6", "kp.wrist is one number, not 2"),
         ({"ctrl.wrist": None}, "ctrl.wrist takes numbers, not None"),
         ({"ctrl.wrist": []}, "is no edit"),
         ({5: 1}, "is no edit"),
         ({"ctrl.wrist": 10**400}, "takes numbers"),
-        ("kp.wrist[1]=5", "has no 'wrist[1]'; did you mean 'wrist'?"),
+        ("kp=", "is no edit"),
+        ("kp.=5", "'kp.' is no gain: write kp=50 for all servos, kp.NAME=50 for one"),
+        ("kp*=1.5", "kp=x1.5 for 1.5 times its own"),
+        ("kp=x", "kp takes numbers, not 'x'"),
+        ("kp=xx2", "kp takes numbers, not 'x2'"),
+        ("kp=1,2", "kp is one number, not 2"),
+        ("dof_damping.elbow=x2", "not 'x2'; factors are for the gains of servos, kp and kv"),
     ],
 )
 def test_what_is_no_edit_is_refused_with_what_is_allowed(edits: Any, words: str) -> None:

@@ -9,7 +9,12 @@ from stroboscope.debugger_protocol.time_messages import (
     StopInfo,
     StopReason,
 )
-from stroboscope.debugger_protocol.trials import trial_span, trial_text
+from stroboscope.debugger_protocol.trials import (
+    trial_name,
+    trial_span,
+    trial_text,
+    unnamed_edits,
+)
 
 
 def stop_at(axis: int, reason: StopReason = StopReason.EXPLODING) -> StopInfo:
@@ -67,3 +72,38 @@ def test_of_a_condition_only_that_it_was_simulated_is_said() -> None:
         rollout_id=1, name="half", steps=7, timestep=0.001, time=1.0, outcome="NaN", event_step=7
     )
     assert trial_text(wrong, stop_at(5)) == "NaN in 7 steps, first event at its step 7"
+
+
+def test_a_trial_of_many_edits_is_called_after_the_first_and_how_many_more() -> None:
+    assert trial_name(["one: 1 → 2"]) == "one: 1 → 2"
+    assert trial_name(["one: 1 → 2", "two: 3 → 4"]) == "one: 1 → 2, two: 3 → 4"
+    name = trial_name([f"damping of joint_{at}: 1 → 2" for at in range(40)])
+    assert name.startswith("damping of joint_0: 1 → 2, damping of joint_1: 1 → 2, ")
+    assert name.endswith(", +34 more")
+    assert len(name) < 180
+    long = "x" * 500
+    assert trial_name([long, "other"]) == f"{long}, +1 more"
+    assert trial_name([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "rest"),
+    [
+        ("kp of all 2 servos: 40 → 80", ("timestep: 2 → 1 s", "held for 9 steps")),
+        ("kp of all 2 servos: 40 → 80, timestep: 2 → 1 s", ("held for 9 steps",)),
+        (
+            "stiff",
+            ("kp of all 2 servos: 40 → 80", "timestep: 2 → 1 s", "held for 9 steps"),
+        ),
+    ],
+)
+def test_what_the_name_of_a_trial_tells_is_not_told_again(name: str, rest: tuple[str, ...]) -> None:
+    made = RolloutInfo(
+        rollout_id=1, name=name, steps=9, timestep=0.001, time=1.0,
+        edits=(
+            "kp of all 2 servos: 40 → 80 – hip, knee [N·m/rad]",
+            "timestep: 2 → 1 s",
+            "held for 9 steps",
+        ),
+    )  # fmt: skip
+    assert unnamed_edits(made) == rest

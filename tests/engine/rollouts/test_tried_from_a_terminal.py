@@ -108,7 +108,7 @@ def test_the_words_of_an_advice_can_be_written_as_edits(window: DebuggerClient, 
         ("option.disable.contact=on", "disable.contact: off → on"),
         ("dof_armature.wrist=0.01", "dof_armature of wrist: 0 → 0.01"),
         ("actuator_biasprm.wrist_servo[2]=-0.1", "actuator_biasprm[2] of wrist_servo: -1 → -0.1"),
-        ("kv.wrist_servo=0.1", "actuator_biasprm[2] of wrist_servo: -1 → -0.1"),
+        ("kv.wrist_servo=0.1", "  kv of wrist_servo: 1 → 0.1 N·m·s/rad: 30 steps"),
         ("ctrl.wrist_servo=0.3", "ctrl of wrist_servo held at 0.3 rad"),
         ("qfrc_applied.shoulder=2", "qfrc_applied of shoulder more than recorded by 2 N·m"),
     ):
@@ -128,8 +128,7 @@ def test_the_words_of_an_advice_can_be_written_as_edits(window: DebuggerClient, 
     (info,) = [each for each in window.rollouts(scene.scene_id) if each.rollout_id == made]
     assert info.edits == (
         "integrator: euler → implicitfast",
-        "actuator_gainprm[0] of shoulder_servo: 40 → 30",
-        "actuator_biasprm[1] of shoulder_servo: −40 → −30",
+        "kp of shoulder_servo: 40 → 30 N·m/rad",
     )
     window.edit_option(scene.scene_id, "integrator", "RK4")
     assert window.edits(scene.scene_id)[-1].text == "integrator: euler → rk4"

@@ -131,6 +131,6 @@ def test_every_row_of_every_field_that_may_be_edited_is_called_something() -> No
     assert {"actuator_gear", "eq_data", "pair_solref", "tendon_damping", "qpos0"} <= {*fields}
     for name in fields:
         field = getattr(model, name)
-        labels = what_if._labels(model, field, name, adapter)
+        labels = what_if._Labels(model, adapter).of(field, name)
         assert len(labels) == len(field), name
         assert len(set(labels)) == len(labels), name
