@@ -1,5 +1,6 @@
 """A block of rows as bytes that can be read with nothing else at hand, and back."""
 
+import math
 from zlib import crc32
 
 import numpy as np
@@ -20,7 +21,14 @@ from stroboscope.engine.files.compression import CompressedError, Compressor, De
 from stroboscope.engine.files.frames import BlockKind, RowBlock
 from stroboscope.engine.files.limits import LARGEST_ROWS, MOST_COLUMNS, MOST_ROWS
 
-__all__ = ["EncodedBlock", "decode_block", "encode_block", "placed", "rows_per_block"]
+__all__ = [
+    "EncodedBlock",
+    "decode_block",
+    "encode_block",
+    "placed",
+    "rows_per_block",
+    "rows_per_kept_block",
+]
 
 Integers = NDArray[np.int64]
 EncodedBlock = tuple[BlockHead, bytes]
@@ -31,6 +39,9 @@ _FEWEST_ROWS, _MOST_ROWS = 16, 256
 # Of a minimal block most bytes are the first row, and the head: so many more rows. All of them may
 # have to be stepped to when the last one is looked at.
 _MINIMAL_FACTOR, _MOST_MINIMAL_ROWS = 4, 2048
+# What was kept in memory is written as what is recorded in real time would be: a quarter of a
+# second at once, which is what a flipped bit then costs.
+_KEPT_S = 0.25
 # Wall times are kept to ticks of 2^10 ns ≈ 1 µs, and to 16 of them where every byte counts: the
 # jitter of a clock is most of what it says, and can't be compressed.
 _WALL_SHIFT = 10
@@ -45,6 +56,17 @@ def rows_per_block(width: int, *, is_minimal: bool = False) -> int:
     most = _MOST_MINIMAL_ROWS if is_minimal else _MOST_ROWS
     rows = min(max(_RAW_BYTES // (8 * width), _FEWEST_ROWS) * more, most)
     return int(min(rows, LARGEST_ROWS // (8 * width)))
+
+
+def rows_per_kept_block(width: int, *, seconds: float, is_minimal: bool = False) -> int:
+    """Return how many rows make a block of what was kept in memory and is written at once.
+
+    ``seconds``: how far they are apart in simulation time.
+    """
+    most = rows_per_block(width, is_minimal=is_minimal)
+    more = _MINIMAL_FACTOR if is_minimal else 1
+    kept = _KEPT_S / seconds if seconds > 0.0 else math.inf
+    return int(min(max(round(min(kept, most)), _FEWEST_ROWS) * more, most))
 
 
 # --- writing

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from stroboscope.engine.errors import EngineError, RecordingError
 from stroboscope.engine.files.atomic import part_of, refuse_no_file
+from stroboscope.engine.files.block import rows_per_kept_block
 from stroboscope.engine.files.disk import Disk
-from stroboscope.engine.files.frames import SceneRecord
+from stroboscope.engine.files.frames import RecordMode, SceneRecord
 from stroboscope.engine.recording.feed import Attachments, FinalRow, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
 from stroboscope.engine.recording.for_tools import messages_of
@@ -48,8 +49,12 @@ class Saving(Recording):
         disk: Disk | None = None,
     ) -> None:
         refuse_no_file(path)
-        # What is in memory is no larger than that.
-        wanted = dataclasses.replace(wanted, max_size=_LARGEST, rotate=False)
+        wanted = dataclasses.replace(
+            wanted,
+            max_size=_LARGEST,  # what is in memory is no larger than that
+            rotate=False,
+            chunk_size=wanted.chunk_size or min(map(_rows_per_block, records)),
+        )
         world = scene.world
         self._thread = FileThread(
             wanted,
@@ -149,3 +154,11 @@ class Saving(Recording):
     def disown(self) -> None:
         """In a forked child: leave the file to the parent."""
         self._thread.disown()
+
+
+def _rows_per_block(record: SceneRecord) -> int:
+    return rows_per_kept_block(
+        record.width,
+        seconds=record.timestep * record.every,
+        is_minimal=record.mode is RecordMode.MINIMAL,
+    )

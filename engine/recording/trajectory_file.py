@@ -60,9 +60,9 @@ class TrajectoryFile:
     ``mode``: "exact", "minimal" or "auto", see :class:`RecordAs`. ``every``: of so many physics
     steps one frame; or ``hz``: about so many frames per second of simulation time. What begins with
     a reset, a restore or an edit is always there. ``chunk_size``: frames per block, None: what
-    reads fast. ``max_size`` [bytes]: the file is closed then as an intact one, and the next step
-    raises RecordingFullError, or ``stop()`` where none follows; with ``rotate`` it goes on in
-    another file instead (``run-2.mcap``).
+    reads fast, and of what was kept in memory a quarter of a second. ``max_size`` [bytes]: the file
+    is closed then as an intact one, and the next step raises RecordingFullError, or ``stop()``
+    where none follows; with ``rotate`` it goes on in another file instead (``run-2.mcap``).
 
     ``keep_last`` [s of simulation time] makes it a flight recorder: nothing is written while the
     scene runs, that much of it is kept in memory. It is written when recording stops; with
