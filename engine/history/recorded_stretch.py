@@ -44,6 +44,15 @@ class RecordedStretch:
         """Return the row as it was recorded; None where it was thinned out."""
         return self._ring.row(axis) if self._ring.holds(axis) else None
 
+    def is_recorded(self, row: Row, axis: int) -> bool:
+        """Return whether a row is, to the bit, what was recorded, thinned out since or not."""
+        if not self._ring.holds(axis):
+            return True  # nothing tells
+        stored = self._ring.row(axis)
+        if stored is not None:
+            return row.tobytes() == stored.tobytes()
+        return self._ring.is_hash_of(row, axis)
+
     def inputs(self, axis: int) -> Row:
         """Return what went into step ``axis``."""
         self._past.check(axis)

@@ -265,16 +265,11 @@ class _Run:
         """Notice where the recorded states do not come out; the first place tells."""
         if self.difference:
             return
-        recorded = self._source.row(axis)
-        if recorded is None:
-            return
         if state_only:
             # What a script has put in since belongs to a step that was not taken here.
-            place = self._layout.inputs
             row = row.copy()
-            row[place] = recorded[place]
-        same = row.tobytes() == recorded.tobytes()
-        if not same:
+            row[self._layout.inputs] = self._source.inputs(axis)
+        if not self._source.is_recorded(row, axis):
             self.difference = (
                 f"not reproducible: the recorded state before step {axis} does not follow from the "
                 "inputs: the script, or somebody, has changed it outside of a step, or the model "

@@ -34,6 +34,9 @@ class RowSource(Protocol):
     def row(self, axis: int) -> NDArray[np.float64] | None:
         """Return the row as it was recorded, (row,); None where it was thinned out."""
 
+    def is_recorded(self, row: NDArray[np.float64], axis: int) -> bool:
+        """Return whether a row is, to the bit, what was recorded, thinned out since or not."""
+
     def inputs(self, axis: int) -> NDArray[np.float64]:
         """Return what went into step ``axis``: MuJoCo's ``mjSTATE_USER`` of its row."""
 
@@ -77,6 +80,10 @@ class RecordedRows:
         found: NDArray[np.float64] = self._rows[axis - self.begin]
         return found
 
+    def is_recorded(self, row: NDArray[np.float64], axis: int) -> bool:
+        """Return whether a row is, to the bit, what stands there."""
+        return row.tobytes() == self.row(axis).tobytes()
+
     def inputs(self, axis: int) -> NDArray[np.float64]:
         """Return what went into step ``axis``."""
         return self.row(axis)[self._user]
@@ -117,6 +124,10 @@ class StandingState:
     def row(self, axis: int) -> NDArray[np.float64]:
         """Return the state as it stands, (row,)."""
         return self._row
+
+    def is_recorded(self, row: NDArray[np.float64], axis: int) -> bool:
+        """Return whether a row is, to the bit, the state as it stands."""
+        return row.tobytes() == self._row.tobytes()
 
     def inputs(self, axis: int) -> NDArray[np.float64]:
         """Return the inputs as they stand."""
