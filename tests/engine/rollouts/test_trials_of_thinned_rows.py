@@ -1,4 +1,4 @@
-"""Trials of rows of which nothing but a digest is left say whether they lead to what was recorded."""
+"""Trials of rows of which only a digest is left say whether they lead to what was recorded."""
 
 from collections.abc import Iterator
 from pathlib import Path
