@@ -33,6 +33,7 @@ if "driven_scene" not in sys.modules:
     _spec.loader.exec_module(sys.modules["driven_scene"])
 
 from driven_scene import Driven, plain
+from noted_run import SENSED, Run
 from warm_compiler import use_warm_compilers
 from warm_process import Script as WarmScript
 from warm_process import WarmProcess
@@ -275,3 +276,19 @@ def parked(client: DebuggerClient, count: int = 1, timeout: float = SCRIPT_DEADL
 def wait_parked() -> Callable[..., bool]:
     """``wait_parked(client, count=1)``: wait until that many scenes are parked."""
     return parked
+
+
+@pytest.fixture
+def run(make_scene: Callable[..., physics.Scene]) -> Run:
+    """Return a humanoid whose history is kept, and whose every step is noted."""
+    scene = make_scene("humanoid")
+    scene.keep_history(True)
+    return Run(scene)
+
+
+@pytest.fixture
+def sensed() -> Run:
+    """Return likewise an arm with a sensor of something that nothing moves."""
+    scene = physics.create_scene("sensed", SENSED)
+    scene.keep_history(True)
+    return Run(scene)

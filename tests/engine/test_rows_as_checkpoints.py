@@ -1,7 +1,5 @@
 """A row of the past as a checkpoint: it says the timestep and the model of then, not of now."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from histories import machine
@@ -10,15 +8,6 @@ from noted_run import Run, gain, gravity
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
 from stroboscope.engine.checkpoint import Checkpoint
-
-Make = Callable[..., physics.Scene]
-
-
-@pytest.fixture
-def run(make_scene: Make) -> Run:
-    scene = make_scene("humanoid")
-    scene.keep_history(True)
-    return Run(scene)
 
 
 def state_at(run: Run, axis: int) -> Checkpoint:

@@ -1,7 +1,6 @@
 """What a script writes into its model and nobody sees: nothing wrong is shown without a word."""
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import mujoco
@@ -20,22 +19,7 @@ from stroboscope.debugger_protocol.time_messages import (
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.history.past import Past
 
-Make = Callable[..., physics.Scene]
 Values = dict[int, NDArray[np.float64]]
-
-
-@pytest.fixture
-def run(make_scene: Make) -> Run:
-    scene = make_scene("humanoid")
-    scene.keep_history(True)
-    return Run(scene)
-
-
-@pytest.fixture
-def sensed() -> Run:
-    scene = physics.create_scene("sensed", SENSED)
-    scene.keep_history(True)
-    return Run(scene)
 
 
 def ghost(run: Run, axis: int) -> NDArray[np.float64]:

@@ -33,13 +33,6 @@ SENSED = """
 DOUBTS = ("not reproducible: ", "approximate: ")
 
 
-@pytest.fixture
-def run(make_scene: Make) -> Run:
-    scene = make_scene("humanoid")
-    scene.keep_history(True)
-    return Run(scene)
-
-
 @pytest.mark.parametrize("field", [name for name in WRITES if name != "solver"])
 def test_what_follows_from_a_row_is_computed_with_the_model_of_then(run: Run, field: str) -> None:
     WRITES[field](run.model, 7)  # before the first step

@@ -1,6 +1,5 @@
 """What a script writes into its model: trials have the model of the row that they begin at."""
 
-from collections.abc import Callable
 from typing import Any
 
 import mujoco
@@ -14,22 +13,7 @@ from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
 from stroboscope.engine.history.budget import HistoryLimits
 
-Make = Callable[..., physics.Scene]
 Values = dict[int, NDArray[np.float64]]
-
-
-@pytest.fixture
-def run(make_scene: Make) -> Run:
-    scene = make_scene("humanoid")
-    scene.keep_history(True)
-    return Run(scene)
-
-
-@pytest.fixture
-def sensed() -> Run:
-    scene = physics.create_scene("sensed", SENSED)
-    scene.keep_history(True)
-    return Run(scene)
 
 
 def test_a_what_if_stays_as_it_was_when_the_script_writes_later(run: Run) -> None:
