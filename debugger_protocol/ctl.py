@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Final, TextIO, cast
 
 from stroboscope.debugger_protocol import (
@@ -26,21 +25,18 @@ from stroboscope.debugger_protocol import (
     ctl_rows,
     ctl_stops,
     ctl_time,
+    ctl_wait,
 )
 from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
 from stroboscope.debugger_protocol.connection_file import (
     ConnectionInfo,
     find_session,
     list_sessions,
-    read_connection_file,
 )
 from stroboscope.debugger_protocol.ctl_json import add_json, write_json
+from stroboscope.debugger_protocol.ctl_sessions import chosen_session
 from stroboscope.debugger_protocol.ctl_words import WordsOfOneKind, find_scene
-from stroboscope.debugger_protocol.exceptions import (
-    ConnectionLost,
-    NoSessionError,
-    ProtocolError,
-)
+from stroboscope.debugger_protocol.exceptions import ConnectionLost, ProtocolError
 from stroboscope.debugger_protocol.messages import PlaybackMode, SessionStatus
 from stroboscope.debugger_protocol.near_names import suggestion
 from stroboscope.debugger_protocol.plain_text import PlainTextOut, plain_text
@@ -74,7 +70,8 @@ def main(argv: Sequence[str]) -> int:
     """Run one ``ctl`` command line (without ``ctl``); return the exit code.
 
     0: done; 1: refused, lost or nothing to connect to (the reason is on standard error);
-    2: wrong arguments (raised as SystemExit by argparse); 141: nobody reads what is written.
+    2: wrong arguments (raised as SystemExit by argparse); 3 to 5: see :mod:`ctl_wait`; 130: Ctrl+C;
+    141: nobody reads what is written.
     """
     arguments = _parsed(argv)
     try:
@@ -171,6 +168,9 @@ def _parser() -> tuple[argparse.ArgumentParser, Iterable[str]]:
 
     for words in _WORDS:
         words.add_arguments(partial(add_edit, words))
+    wait = add("wait", ctl_wait.wait, "wait until a scene stops, or comes to a step, or ends")
+    add_scene(wait, "name or id; any when left out")
+    ctl_wait.add_arguments(wait)
     watch = add("watch", _watch, "follow all scenes until Ctrl+C")
     watch.add_argument("--once", action="store_true", help="print one table and end")
     return parser, commands.choices
@@ -197,25 +197,6 @@ def _count(text: str) -> int:
 # --- finding things
 
 
-def _session(chosen: str) -> ConnectionInfo:
-    if not chosen:
-        return find_session()
-    is_script = chosen.endswith(".py")
-    if not is_script and Path(chosen).is_file():
-        return read_connection_file(chosen)
-    sessions = [info for _, info in list_sessions()]
-    found = [
-        info for info in sessions if info.session_id.startswith(chosen) or str(info.pid) == chosen
-    ] or [info for info in sessions if chosen in (info.script, Path(info.script).name)]
-    if len(found) > 1:
-        lines = "".join(f"\n  {i.session_id}  pid {i.pid}  {i.script}" for i in found)
-        raise NoSessionError(
-            f"{len(found)} sessions run {chosen!r}; choose one with --session and its id or "
-            f"pid:{lines}"
-        )
-    return found[0] if found else find_session(chosen)
-
-
 def _steps_meant(chosen: str | None) -> str:
     """Return how to step so often, where a number stands in the place of a scene."""
     return f"; for {chosen} steps: -n {chosen}" if chosen is not None and chosen.isdecimal() else ""
@@ -240,7 +221,7 @@ class _Control:
 
     def __init__(self, session: str) -> None:
         self._client = DebuggerClient.connect(
-            _session(session), relay=True, passing=True, name="ctl"
+            chosen_session(session), relay=True, passing=True, name="ctl"
         )
 
     def __enter__(self) -> tuple[DebuggerClient, bool]:
@@ -261,7 +242,7 @@ class _Control:
 
 def _list(arguments: argparse.Namespace, out: TextIO) -> int:
     if arguments.session:
-        sessions = [_session(arguments.session)]
+        sessions = [chosen_session(arguments.session)]
     else:
         sessions = [info for _, info in list_sessions()]
     if not sessions:
@@ -341,7 +322,7 @@ def _restore(arguments: argparse.Namespace, out: TextIO) -> int:
 def _edit(words: WordsOfOneKind, name: str, arguments: argparse.Namespace, out: TextIO) -> int:
     run = words.COMMANDS[name]
     if words.only_looks(name, arguments):
-        info = _session(arguments.session)
+        info = chosen_session(arguments.session)
         with DebuggerClient.connect(info, passing=True, name="ctl") as client:
             run(client, _scene_meant(client, arguments), arguments, out)
         return 0
@@ -375,7 +356,7 @@ def _speed(arguments: argparse.Namespace, out: TextIO) -> int:
 
 
 def _watch(arguments: argparse.Namespace, out: TextIO) -> int:
-    info = _session(arguments.session)
+    info = chosen_session(arguments.session)
     redraws = out.isatty() and not arguments.once
     with DebuggerClient.connect(
         info, observe=True, passing=arguments.once, name="ctl watch"
@@ -412,7 +393,7 @@ def _hold(client: DebuggerClient, what: str, out: TextIO) -> None:
 def _warn_of_nobody(chosen: str) -> None:
     """Say on standard error what follows, where nobody holds a session that we have just left."""
     try:
-        with DebuggerClient.connect(_session(chosen), passing=True, name="ctl") as client:
+        with DebuggerClient.connect(chosen_session(chosen), passing=True, name="ctl") as client:
             client.wait_until(lambda c: c.session_status.controller is None, _HOLD_CHECK_S)
             status = client.session_status
     except ProtocolError:

@@ -15,7 +15,7 @@ import msgspec
 from stroboscope.debugger_protocol.ctl_words import write_list
 from stroboscope.debugger_protocol.plain_text import typed_numbers
 
-__all__ = ["add_json", "write_items", "write_json"]
+__all__ = ["add_json", "write_item", "write_items", "write_json"]
 
 _Item = TypeVar("_Item")
 
@@ -30,6 +30,16 @@ def write_json(out: TextIO, value: object) -> None:
     """Write what messages are made of as one JSON document; null for what is no finite number."""
     told = _plain(msgspec.to_builtins(value, enc_hook=str))
     out.write(f"{json.dumps(told, indent=2, allow_nan=False)}\n")
+
+
+def write_item(
+    a: argparse.Namespace, out: TextIO, item: _Item, lines: Callable[[_Item], str]
+) -> None:
+    """Write one thing: a document with ``--json``, else its lines."""
+    if a.json:
+        write_json(out, item)
+    else:
+        out.write(lines(item))
 
 
 def write_items(

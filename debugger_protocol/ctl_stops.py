@@ -7,6 +7,7 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_json import add_json, write_items, write_json
 from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
 from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.step_words import words_in_episode
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopInfo, StopReason
 from stroboscope.debugger_protocol.trials import trial_text
 
@@ -107,9 +108,9 @@ def _stop(stop: StopInfo, *, is_newest: bool = True) -> str:
     which = "" if is_newest else f" --stop {stop.stop_id}"
     offers = (f"ctl try {at}{which}: {label}" for at, (label, _) in enumerate(stop.what_if, 1))
     more = "".join(f"\n      {text}" for text in (stop.culprit, stop.advice, *offers) if text)
-    physics = "" if stop.physics_step == stop.step else f" (physics step {stop.physics_step})"
+    place = words_in_episode(stop.step, physics=stop.physics_step, episode=stop.episode)
     return (
-        f"{stop.stop_id:>4}  episode {stop.episode}, step {stop.step}{physics}, {stop.time:.6g} s, "
+        f"{stop.stop_id:>4}  {place}, {stop.time:.6g} s, "
         f"{stop.signal or stop.reason.value}{held}: {stop.message}{more}\n"
     )
 

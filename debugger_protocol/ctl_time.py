@@ -4,7 +4,7 @@ import argparse
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
-from stroboscope.debugger_protocol.ctl_json import add_json, write_items, write_json
+from stroboscope.debugger_protocol.ctl_json import add_json, write_item, write_items, write_json
 from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.step_words import (
@@ -12,6 +12,7 @@ from stroboscope.debugger_protocol.step_words import (
     physics_step_at,
     segment_at,
     step_words,
+    words_in_episode,
 )
 from stroboscope.debugger_protocol.time_messages import SceneHistory, Segment
 
@@ -196,11 +197,9 @@ def _view(scene: SceneInfo, history: SceneHistory | None) -> dict[str, object]:
 
 def _place(history: SceneHistory | None, step: int, *, physics: int) -> str:
     """Return "episode 3, step 20 (physics step 80)", as far as there are several of both."""
-    episode = ""
-    if history is not None and has_episodes(history.segments):
-        seen = _episode_in_view(history)
-        episode = "" if seen is None else f"episode {seen}, "
-    return f"{episode}step {step}{'' if physics == step else f' (physics step {physics})'}"
+    several = history is not None and has_episodes(history.segments)
+    episode = _episode_in_view(history) if several and history is not None else None
+    return words_in_episode(step, physics=physics, episode=episode)
 
 
 def _history(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
@@ -246,10 +245,7 @@ def _segment(segment: Segment) -> str:
 
 def _continue(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     branch = client.continue_from_here(scene_id, with_script=not a.recorded_inputs)
-    if a.json:
-        write_json(out, branch)
-    else:
-        out.write(f"branch {_segment(branch).strip()}\n")
+    write_item(a, out, branch, lambda each: f"branch {_segment(each).strip()}\n")
 
 
 def _branches(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:

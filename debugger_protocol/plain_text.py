@@ -4,11 +4,16 @@ import re
 import unicodedata
 from typing import Final, TextIO
 
-__all__ = ["PlainTextOut", "plain_text", "typed_numbers"]
+__all__ = ["PlainTextOut", "plain_line", "plain_text", "short_name", "typed_numbers"]
 
 # Control characters, those that turn the direction of writing, halves of characters.
 _OBEYED: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _STAYS: Final = "\n\t\u200c\u200d"
+
+# Of names of thousands of letters.
+_LONGEST: Final = 100
+_HEAD: Final = 60
+_TAIL: Final = 20
 
 # Signs and spaces of numbers, as windows show them. Names may have such characters, too.
 _MINUS: Final = re.compile("(?:(?<!\\w)|(?<=\\d[eE]))\u2212(?=[\\d.]|inf)")
@@ -23,6 +28,19 @@ def plain_text(text: str) -> str:
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "".join(map(_plain, text))
+
+
+def plain_line(text: str) -> str:
+    """Return ``text`` as one line, whatever names and texts of others hold."""
+    return text.replace("\n", "\\n")
+
+
+def short_name(name: str) -> str:
+    """Return a name as one line, of thousands of letters the first and the last ones."""
+    if len(name) > _LONGEST:
+        left = len(name) - _HEAD - _TAIL
+        name = f"{name[:_HEAD]}…({left:,} letters)…{name[-_TAIL:]}"
+    return plain_line(name)
 
 
 def typed_numbers(text: str) -> str:

@@ -1,10 +1,15 @@
 """How time runs: what moves and holds scenes, who may say so, and how the session stands."""
 
 import enum
+from typing import Final
 
 from stroboscope.debugger_protocol.message_base import Command, Message
 
 __all__ = [
+    "HELD_AT_END",
+    "HOLDS_OF_CLIENTS",
+    "ONLY_ANOTHER",
+    "PAUSED_ALONE",
     "ControlChanged",
     "FastForward",
     "HoldAtEnd",
@@ -20,6 +25,14 @@ __all__ = [
     "SetSpeed",
     "Step",
 ]
+
+
+PAUSED_ALONE: Final = "paused alone"
+ONLY_ANOTHER: Final = "only another scene was released"
+HOLDS_OF_CLIENTS: Final = frozenset({PAUSED_ALONE, ONLY_ANOTHER})
+"""``hold_reason`` of scenes that a client holds: everything else is a stop or the script."""
+HELD_AT_END: Final = "the script has come to its end"
+"""How the ``hold_reason`` of a scene begins whose script is over."""
 
 
 class PlaybackMode(enum.StrEnum):

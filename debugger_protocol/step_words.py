@@ -4,7 +4,14 @@ from collections.abc import Callable, Sequence
 
 from stroboscope.debugger_protocol.time_messages import Segment
 
-__all__ = ["has_episodes", "physics_step_at", "place_words", "segment_at", "step_words"]
+__all__ = [
+    "has_episodes",
+    "physics_step_at",
+    "place_words",
+    "segment_at",
+    "step_words",
+    "words_in_episode",
+]
 
 
 def step_words(step: int, axis: int, *, number: Callable[[int], str] = str) -> str:
@@ -39,3 +46,9 @@ def place_words(segments: Sequence[Segment], axis: int) -> str:
     step, segment = physics_step_at(segments, axis), segment_at(segments, axis)
     episode = f" of episode {segment.episode}" if segment and has_episodes(segments) else ""
     return f"step {step}{episode}"
+
+
+def words_in_episode(step: int, *, physics: int, episode: int | None = None) -> str:
+    """Return "episode 3, step 20 (physics step 80)": as much of it as there are others of."""
+    which = "" if episode is None else f"episode {episode}, "
+    return f"{which}step {step}{'' if physics == step else f' (physics step {physics})'}"

@@ -18,6 +18,7 @@ from stroboscope.debugger_protocol.exceptions import (
 )
 from stroboscope.debugger_protocol.host.server import DebugServer, OnDisconnect, Patience
 from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.playback_messages import HELD_AT_END
 from stroboscope.debugger_protocol.window_link import WindowClient
 from stroboscope.engine.instrument.instrumentation import Instrumentation
 from stroboscope.engine.launch import LaunchError, WindowProcess
@@ -33,10 +34,7 @@ _LEAST_PATIENCE_S = 0.5
 _PATIENCE_S = 15.0
 # How long a window that lives may take to import what it needs [s].
 _STARTING_S = 60.0
-_OVER = (
-    "the script has come to its end, and is held there: look back, or try something from here; "
-    "Play lets it end"
-)
+_OVER = f"{HELD_AT_END}, and is held there: look back, or try something from here; Play lets it end"
 _PRESS_PLAY = "paused at the first step: press Play in the window"
 
 

@@ -49,6 +49,7 @@ from stroboscope.debugger_protocol.messages import (
     PlaybackMode,
     RestoreCheckpoint,
 )
+from stroboscope.debugger_protocol.playback_messages import ONLY_ANOTHER, PAUSED_ALONE
 
 __all__ = ["Host", "HostListener"]
 
@@ -223,7 +224,7 @@ class Host(HostSessions):
                 # Nobody else may change its pace because one scene was chosen.
                 for link in self._links.values():
                     if link not in chosen and link.follow:
-                        link.holds.setdefault(HoldKind.SCOPE, "only another scene was released")
+                        link.holds.setdefault(HoldKind.SCOPE, ONLY_ANOTHER)
             self.playback.mode = mode
             for link in chosen:
                 link.release_holds(f"the scene was released to {mode.value}")
@@ -248,7 +249,7 @@ class Host(HostSessions):
                 self.playback.mode = PlaybackMode.PAUSED
             for link in chosen:
                 if scene_id is not None:
-                    link.holds.setdefault(HoldKind.SCOPE, "paused alone")
+                    link.holds.setdefault(HoldKind.SCOPE, PAUSED_ALONE)
                 link.cancel_grants("the scene was paused")
             self._refresh_all()
             self._settle_when_still(ticket, chosen)

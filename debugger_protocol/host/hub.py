@@ -432,6 +432,8 @@ class Hub(HostListener):
             # A scene that has moved and stands still again already wakes nobody a second time.
             self._untold = True
             return
+        if not self._host.playback.attached:
+            link.refresh_clock()  # nobody else does; good enough to see how far it is
         meter.sample(link, now=now)
         status = scene_status(
             link, meter, playback=self._host.playback, links=self._host.links, now=now

@@ -336,7 +336,10 @@ class SceneLink(SceneSignals):
             return
         if self.ring is None and self.applied_interest.channels:
             self.rebuild_ring()  # reading signals failed, maybe because of the state
+        # What is remembered stays due: episodes may be shorter than the time between two looks.
+        due = self._clock_due
         clock = self.refresh_clock()
+        self._clock_due = due
         self.restored = SceneRestored(
             scene_id=self.scene_id,
             reason=reason,

@@ -4,9 +4,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
 
-from stroboscope.debugger_protocol.plain_text import plain_text
+from stroboscope.debugger_protocol.plain_text import plain_line, plain_text, short_name
 
 __all__ = [
     "OutputError",
@@ -19,26 +18,9 @@ __all__ = [
     "short_name",
 ]
 
-_LONGEST: Final = 100
-_HEAD: Final = 60
-_TAIL: Final = 20
-
 
 class OutputError(Exception):
     """What was found can't be said: the disk that it goes to is full, for example."""
-
-
-def plain_line(text: str) -> str:
-    """Return ``text`` as one line, whatever a file's names and texts hold."""
-    return text.replace("\n", "\\n")
-
-
-def short_name(name: str) -> str:
-    """Return a name as one line, of thousands of letters the first and the last ones."""
-    if len(name) > _LONGEST:
-        left = len(name) - _HEAD - _TAIL
-        name = f"{name[:_HEAD]}…({left:,} letters)…{name[-_TAIL:]}"
-    return plain_line(name)
 
 
 def say(line: str) -> None:

@@ -425,6 +425,25 @@ def test_a_running_script_is_meant_by_its_name_where_the_script_lies(
     assert window.session.session_id in capsys.readouterr().out
 
 
+def test_an_open_recording_is_meant_by_its_name_in_the_folder_of_the_file(
+    host: Host,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tmp_path.joinpath("crash.mcap").write_bytes(b"\x89MCAP0\r\n")
+    opened = DebugServer(host, script="crash.mcap")
+    opened.start()
+    try:
+        assert ctl.main(["--session", "crash.mcap", "list"]) == 0
+        assert opened.session_id in capsys.readouterr().out
+    finally:
+        opened.stop()
+    assert ctl.main(["--session", "crash.mcap", "list"]) == 1
+    assert "stroboscope open crash.mcap" in capsys.readouterr().err
+
+
 def test_of_two_scripts_with_one_name_one_is_to_be_chosen_by_its_id(
     window: DebuggerClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
