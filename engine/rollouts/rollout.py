@@ -1,6 +1,5 @@
 """Planning: many candidates from one checkpoint, on native threads."""
 
-import copy
 import dataclasses
 import os
 import sys
@@ -8,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -26,6 +26,7 @@ from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.rollouts.candidates import Start, run_candidates
 from stroboscope.engine.rollouts.events import EventWords
 from stroboscope.engine.rollouts.numbers import derived_numbers
+from stroboscope.engine.rollouts.rollout_model import RolloutModel, rollout_model
 from stroboscope.engine.rollouts.row_probe import RowProbe
 from stroboscope.engine.rollouts.store import RolloutStore
 from stroboscope.engine.rollouts.stored import StoredRollout
@@ -74,6 +75,8 @@ class Rollouts:
     """The checkpoint that all of them began with."""
     layout: RowLayout
     """Where what stands in a row of :attr:`states`."""
+    model_record: CheckpointRecord
+    """What checkpoints of candidates say of the model."""
     tell: "Telling | None" = None
     """Hands noted numbers to the debugger's table; None when nobody was attached."""
 
@@ -150,7 +153,9 @@ class Rollouts:
             edits=self.begin.edits,
             hidden=b"",
             script=b"",
-            record=CheckpointRecord(name=self.names[candidate], scene_name=self.begin.scene_name),
+            record=msgspec.structs.replace(
+                self.model_record, name=self.names[candidate], scene_name=self.begin.scene_name
+            ),
             exactness=Exactness(self.inexact_reason),
         )
 
@@ -208,9 +213,12 @@ def rollout(
     StateMismatchError for a checkpoint that does not fit.
     """
     begin = checkpoint_of(checkpoint)
-    scene = _scene_of(begin) if scene is None else _one_world(scene)
-    model = _model_of(scene)
-    world, adapter = scene.world, load_mujoco()
+    if scene is None:
+        scene, used = _scene_of(begin)
+    else:
+        scene = _one_world(scene)
+        used = rollout_model(scene, begin)
+    model, adapter = used.model, load_mujoco()
     controls = _checked_controls(ctrl, nu=int(model.nu))
     nstep = whole_number(nstep, "nstep", least=1, most=_MOST_PHYSICS_STEPS)
     threads = _thread_count(threads)
@@ -218,7 +226,6 @@ def rollout(
         name = plain_text(name, "the name of rollouts")
     title = name or f"rollout {scene.rollouts.next_group()}"
     titles = _checked_names(names, title, len(controls))
-    world.codec.check_object(begin, timestep=scene.timestep_of_state)
     layout = RowLayout(model, adapter=adapter)
     count, steps, _ = controls.shape
     check_memory(
@@ -246,13 +253,14 @@ def rollout(
         outcomes=tuple(end.text for end in run.ends),
         timestep=float(model.opt.timestep),
         nstep=nstep,
-        inexact_reason=_inexact_reason(world.codec.inexact_reason, model),
+        inexact_reason=_inexact_reason(begin, used),
         begin=begin,
         layout=layout,
+        model_record=used.record,
     )
     if not scene.link.active:
         return made
-    return dataclasses.replace(made, tell=Telling(scene.rollouts, _kept(scene, made)))
+    return dataclasses.replace(made, tell=Telling(scene.rollouts, _kept(scene, made, used)))
 
 
 def _one_world(scene: object) -> "Scene":
@@ -262,21 +270,12 @@ def _one_world(scene: object) -> "Scene":
     return cast("Scene", scene)
 
 
-def _model_of(scene: "Scene") -> Any:
-    """Return the scene's model, with its own timestep also inside a step that has a shorter one."""
-    model = scene.model  # guarded: only its owner may use the scene
-    if scene.nominal_timestep is not None:
-        model = copy.copy(model)
-        model.opt.timestep = scene.nominal_timestep
-    return model
-
-
-def _kept(scene: "Scene", made: Rollouts) -> list[int]:
+def _kept(scene: "Scene", made: Rollouts, used: RolloutModel) -> list[int]:
     """Keep candidates for the debugger's table, and return their ids."""
     world = scene.world
     adapter, digest = world.adapter, world.codec.digest
-    probe = RowProbe(world.model, adapter=adapter, scratch=lambda: world.frames.scratch)
-    model, ids = scene.history.models.kept(), []
+    probe = RowProbe(used.model, adapter=adapter, scratch=lambda: world.frames.scratch)
+    model, ids = used.model if used.is_own else scene.history.models.kept(), []
     for index, name in enumerate(made.names):
         stored = StoredRollout(
             name=name,
@@ -308,19 +307,27 @@ def checkpoint_of(value: Any) -> Checkpoint:
     )
 
 
-def _scene_of(checkpoint: Checkpoint) -> "Scene":
-    """Return the scene that a checkpoint was taken of, else one of this thread that it fits."""
+def _scene_of(checkpoint: Checkpoint) -> "tuple[Scene, RolloutModel]":
+    """Return the scene that a checkpoint was taken of, else one of this thread that it fits.
+
+    Rather one with the model that it was taken with.
+    """
     here = threading.current_thread()
     scenes = [each for each in current_runtime().scenes if each.owner is here]
     scenes.sort(key=lambda each: each.scene_id != checkpoint.scene_id)
     refusal: StateError | None = None
+    fitting: tuple[Scene, RolloutModel] | None = None
     for scene in scenes:
         try:
-            scene.world.codec.check_object(checkpoint, timestep=scene.timestep_of_state)
+            used = rollout_model(scene, checkpoint)
         except StateError as error:
             refusal = refusal or error
-        else:
-            return scene
+            continue
+        if scene.scene_id == checkpoint.scene_id or not used.difference:
+            return scene, used
+        fitting = fitting or (scene, used)
+    if fitting is not None:
+        return fitting
     if refusal is not None:
         raise refusal
     raise StateError(
@@ -366,12 +373,12 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _inexact_reason(of_state: str, model: Any) -> str:
+def _inexact_reason(begin: Checkpoint, used: RolloutModel) -> str:
     adapter = load_mujoco()
-    called = adapter.callbacks_of_steps(model)
+    called = adapter.callbacks_of_steps(used.model)
     if called:
         return (
             f"the script's callbacks ({', '.join(called)}) ran for every candidate in turn: what "
             "they remember themselves is not part of the checkpoint"
         )
-    return of_state
+    return "; ".join(filter(None, (begin.exactness.reason, used.difference)))
