@@ -2,27 +2,50 @@
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from stroboscope.app.models.editing import parsed_number
 from stroboscope.app.models.numbers import MINUS
+from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.scene_description import (
-    ActuatorInfo,
     JointType,
     OptionKind,
     SceneDescription,
 )
-from stroboscope.debugger_protocol.servo_gains import servo_gains
+from stroboscope.debugger_protocol.servo_gains import (
+    GAIN_WORDS,
+    ChosenServos,
+    Servo,
+    choose_servos,
+    gain_unit,
+    servo_gains,
+)
 from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
 from stroboscope.debugger_protocol.topics import Topic
+from stroboscope.debugger_protocol.trials import (
+    gain_values,
+    gains_title,
+    servos_words,
+    trial_name,
+)
 
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
-__all__ = ["Target", "TryField", "fields_of", "typed_field", "value_now", "value_text"]
+__all__ = [
+    "Target",
+    "TryField",
+    "fields_of",
+    "name_of_trial",
+    "typed_fields",
+    "value_now",
+    "value_text",
+]
 
 _AXES = "xyz"
+_SCALE = "scale "
 _TYPED = re.compile(r"([a-z]+_[a-z0-9_]+|qpos0)(\..+?)?(?:\[(\d{1,9})\])?")
 _STATE = {EditKind.CONTROL: "ctrl", EditKind.FORCE: "qfrc_applied"}
 # Units of a hinge's and of a slide's numbers.
@@ -46,7 +69,8 @@ class Target:
 class TryField:
     """One number that can be changed, with all that has to change with it.
 
-    ``key`` is the engine's name for it, ``described`` its value in the description.
+    ``key`` is the engine's name for it, ``described`` its value in the description; ``servos``:
+    whose gain it is.
     """
 
     name: str
@@ -59,6 +83,17 @@ class TryField:
     maximum: float | None = None
     is_whole: bool = False
     described: float | None = None
+    servos: ChosenServos | None = None
+
+    @property
+    def several(self) -> ChosenServos | None:
+        """The servos that it is a gain of, where they are more than one."""
+        return self.servos if self.servos is not None and len(self.servos.servos) > 1 else None
+
+    @property
+    def whose(self) -> str:
+        """Its name beside its sign, which says what a factor does."""
+        return self.name.removeprefix(_SCALE)
 
     @property
     def kind(self) -> EditKind:
@@ -72,9 +107,17 @@ class TryField:
             for t in self.targets
         )
 
+    def parsed(self, text: str) -> float | None:
+        """Return the number that somebody typed; a factor also as ``×1.5``."""
+        if self.kind is EditKind.GAIN_FACTOR:
+            text = text.strip().lstrip("x×X")
+        return parsed_number(text)
+
     def why_not(self, text: str, now: float | None) -> str:
         """Return why what somebody has typed can't be tried, empty: it can."""
-        value = parsed_number(text)
+        value = self.parsed(text)
+        if value is None and self.several is not None and text.strip()[:1] in ("x", "×", "X"):
+            return f"{self.name}: for a factor add “{_SCALE}{self.name}”."
         if value is None:
             return (
                 f"{self.name}: {text.strip()!r} is not a number."
@@ -91,12 +134,16 @@ class TryField:
             return f"{self.name} is at most {_plain(self.maximum)}, not {_plain(value)}."
         if self.kind is EditKind.FORCE:
             return "" if value else f"{self.name}: 0 adds nothing."
+        if self.kind is EditKind.GAIN_FACTOR:
+            return f"{self.whose}: ×1 changes nothing." if value == 1.0 else ""
         if self.kind is not EditKind.CONTROL and value == now:
             return f"{self.name} is {value_text(self, value)} already: set another value."
         return ""
 
     def text(self, value: float, now: float | None) -> str:
         """Return the edit in words: "kp of wrist 2000 → 1000"."""
+        if self.several is not None:
+            return _gains_title(self.several, value, is_factor=self.kind is EditKind.GAIN_FACTOR)
         new = value_text(self, value)
         if self.kind is EditKind.FORCE:
             return f"{self.name} {'+' if value > 0 else ''}{new}"
@@ -108,6 +155,9 @@ class TryField:
 
 def value_text(field: TryField, value: float | None, *, unit: bool = True) -> str:
     """Return a value of a field in words, with its unit."""
+    if field.several is not None and (value is None or field.kind is EditKind.GAIN_FACTOR):
+        text = gain_values([servo.gain.value for servo in field.several.servos])
+        return f"{text} {field.unit}" if unit and field.unit else text
     if value is None:
         return "–"
     if field.choices:
@@ -117,12 +167,23 @@ def value_text(field: TryField, value: float | None, *, unit: bool = True) -> st
     return f"{text} {field.unit}" if unit and field.unit else text
 
 
-def fields_of(scene: "SceneModel") -> tuple[TryField, ...]:
-    """Return everything that has a name in the description, what is tried most first."""
-    d = scene.description
+def fields_of(d: SceneDescription | None) -> tuple[TryField, ...]:
+    """Return everything that has a name in a description, what is tried most first."""
     if d is None:
         return ()
     return (*_gains(d), *_options(d), *_inputs(d), *_joints(d), *_bodies(d), *_geoms(d))
+
+
+def typed_fields(d: SceneDescription | None, text: str) -> tuple[TryField, ...]:
+    """Return what is typed out: a number of the engine's model, or gains of some servos.
+
+    "dof_damping[3]", "dof_damping.elbow"; "kp.*hip*": those whose names match.
+    """
+    text = text.strip()
+    if text.partition(".")[0] in GAIN_WORDS:
+        return _gains_of(d, text) if d is not None else ()
+    typed = typed_field(text)
+    return (typed,) if typed is not None else ()
 
 
 def typed_field(text: str) -> TryField | None:
@@ -136,10 +197,37 @@ def typed_field(text: str) -> TryField | None:
     return TryField(name=key, key=key, targets=(_model(name, int(found[3] or 0)),))
 
 
+def name_of_trial(rows: Sequence[tuple[TryField, float, float | None]]) -> str:
+    """Return what a trial of fields, with their new value and what it is now, is called.
+
+    Servos that were added one by one and get the same gain are told together.
+    """
+    alike: dict[object, list[int]] = {}
+    for at, (field, value, _) in enumerate(rows):
+        one = field.servos if field.several is None else None
+        alike.setdefault((one.word, value) if one is not None else at, []).append(at)
+    titles = []
+    for places in alike.values():
+        field, value, now = rows[places[0]]
+        servos = [servo for at in places for servo in getattr(rows[at][0].servos, "servos", ())]
+        if len(places) > 1 and field.servos is not None:
+            together = dataclasses.replace(field.servos, servos=tuple(servos))
+            titles.append(_gains_title(together, value, is_factor=False))
+        else:
+            titles.append(field.text(value, now))
+    return trial_name(titles, separator="; ")
+
+
+def _gains_title(servos: ChosenServos, value: float, *, is_factor: bool) -> str:
+    factor = value if is_factor else None
+    new = [servo.gain.value * value if is_factor else value for servo in servos.servos]
+    return gains_title(servos, new, factor=factor)
+
+
 def value_now(scene: "SceneModel", field: TryField) -> float | None:
     """Return the value at the instant that is shown; None: not known."""
     target = field.targets[0]
-    if target.kind is EditKind.MODEL:
+    if target.kind in (EditKind.MODEL, EditKind.GAIN, EditKind.GAIN_FACTOR):
         return field.described
     if target.kind is EditKind.OPTION:
         frame = scene.latest(Topic.OPTIONS)
@@ -165,7 +253,13 @@ def _model(name: str, index: int, factor: float = 1.0) -> Target:
 
 
 def _gains(d: SceneDescription) -> Iterator[TryField]:
-    """Yield gains as a servo's author thinks of them: its target stays the same."""
+    """Yield gains as a servo's author thinks of them: its target stays the same.
+
+    Those of all servos together, then each.
+    """
+    having = Counter(g.word for at, a in enumerate(d.actuators) for g in servo_gains(a, at))
+    for word in GAIN_WORDS:
+        yield from _gains_of(d, word) or _gains_of(d, f"{word}.*")
     for index, actuator in enumerate(d.actuators):
         whose = actuator.name or f"actuator {index}"
         words = f"gain {actuator.kind} {actuator.target}"
@@ -173,14 +267,16 @@ def _gains(d: SceneDescription) -> Iterator[TryField]:
         fixed = actuator.gain == "fixed" and bool(actuator.gainprm)
         if actuator.bias == "affine" and len(actuator.biasprm) > 2:
             for each in servo_gains(actuator, index):
-                targets = tuple(_model(*target) for target in each.targets)
+                key, unit = f"{each.word}.{whose}", gain_unit(actuator, each.word)
+                servo = Servo(whose, each, unit)
                 yield TryField(
                     name=f"{each.word} of {whose}",
-                    key=_key(targets[0]),
-                    targets=targets,
-                    unit=_gain_unit(actuator, each.word),
+                    key=key,
+                    targets=(Target(EditKind.GAIN, key, 0),),
+                    unit=unit,
                     words=words,
                     described=each.value,
+                    servos=ChosenServos(each.word, (servo,), is_listed=True, of=having[each.word]),
                 )
         elif fixed:
             yield TryField(
@@ -192,11 +288,36 @@ def _gains(d: SceneDescription) -> Iterator[TryField]:
             )
 
 
-def _gain_unit(actuator: ActuatorInfo, short: str) -> str:
-    length = actuator.ctrl_unit.removesuffix("/s")
-    if length not in ("rad", "m") or not actuator.force_unit:
-        return ""
-    return f"{actuator.force_unit}{'·s' if short == 'kv' else ''}/{length}"
+def _gains_of(d: SceneDescription, what: str) -> tuple[TryField, ...]:
+    """Return the gain of several servos as one field, and a factor of it; nothing for others."""
+    try:
+        chosen = choose_servos(d.actuators, what)
+    except CommandError:
+        return ()
+    values = {servo.gain.value for servo in chosen.servos}
+    if len(chosen.servos) < 2:
+        return ()
+    name = f"{chosen.word} of {servos_words(chosen)}"
+    made = TryField(
+        name=name,
+        key=what,
+        targets=(Target(EditKind.GAIN, what, 0),),
+        unit=chosen.unit,
+        words="gain all servos actuators",
+        described=values.pop() if len(values) == 1 else None,
+        servos=chosen,
+    )
+    if not any(servo.gain.value for servo in chosen.servos):
+        return (made,)
+    scaled = dataclasses.replace(
+        made,
+        name=f"{_SCALE}{name}",
+        key=f"{what}=x…",
+        targets=(Target(EditKind.GAIN_FACTOR, what, 0),),
+        words=f"{made.words} factor multiply × times",
+        described=1.0,
+    )
+    return made, scaled
 
 
 def _options(d: SceneDescription) -> Iterator[TryField]:
@@ -290,7 +411,3 @@ def _geoms(d: SceneDescription) -> Iterator[TryField]:
                 minimum=0.0,
                 described=geom.friction[0],
             )
-
-
-def _key(target: Target) -> str:
-    return f"{target.name}[{target.index}]"

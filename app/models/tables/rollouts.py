@@ -1,6 +1,7 @@
 """Rollouts as a table: what became of each, and every number that is known of them."""
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -22,6 +23,7 @@ from stroboscope.debugger_protocol.time_messages import GhostRef, RolloutInfo
 __all__ = ["TICK_KEY", "rollouts_table"]
 
 TICK_KEY = "tick"
+_TIP_LETTERS = 100
 _UNIT = re.compile(r"^(.*) \[([^\]]+)\]$")
 
 
@@ -64,6 +66,16 @@ _COLUMNS = (
     ),
 )
 
+# Of scenes with many worlds only.
+_ENVIRONMENT = Column(
+    key="env",
+    title="environment",
+    sample="0 000",
+    write=_count,
+    still=True,
+    tip="The environment that was simulated again.",
+)
+
 
 def rollouts_table(
     rollouts: Sequence[tuple[GhostRef, RolloutInfo]], ticked: Mapping[GhostRef, int]
@@ -97,6 +109,10 @@ def rollouts_table(
         "edits": texts_of(["; ".join(info.edits) for info in infos]),
     }
     columns = list(_COLUMNS)
+    envs = np.array([float(info.env) for info in infos])
+    if np.any(envs >= 0):
+        columns.append(_ENVIRONMENT)
+        cells["env"] = Cells(numbers=envs, present=envs >= 0, absent="of no environment")
     for name in names:
         found = _UNIT.match(name)
         title, unit = (found[1], found[2]) if found else (name, "")
@@ -121,4 +137,5 @@ def _tip(info: RolloutInfo) -> str:
     lines = [f"changed: {edit}" for edit in info.edits]
     if info.reproducible:
         lines.append(f"Not reproducible: {info.reproducible}")
-    return "\n".join(lines)
+    # A tooltip breaks no lines by itself, and a hand has twenty servos.
+    return "\n".join(textwrap.fill(line, _TIP_LETTERS, subsequent_indent="    ") for line in lines)

@@ -26,7 +26,8 @@ from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.what_if_fields import (
     TryField,
     fields_of,
-    typed_field,
+    name_of_trial,
+    typed_fields,
     value_now,
     value_text,
 )
@@ -51,7 +52,7 @@ _AXIS_TIP = (
     "Counted from the very first step, as along the timeline: steps begin anew with each episode."
 )
 _RATE = 10.0
-_WIDTH, _HEIGHT = 440, 500
+_WIDTH, _HEIGHT = 472, 500
 _ROWS_SHOWN = 4
 _FIELD_ROLE = Qt.ItemDataRole.UserRole + 9
 
@@ -250,7 +251,7 @@ class TryDialog(QDialog):
             self._scene.want(_WANTS, ())
         changed = scene is not self._scene
         self._scene, self._described = scene, described
-        self._fields = fields_of(scene) if scene is not None else ()
+        self._fields = fields_of(described)
         if self.isVisible():
             self._want(scene)
         if changed and scene is not None:
@@ -353,11 +354,11 @@ class TryDialog(QDialog):
         found = [f for f in self._fields if matches(query, f"{f.name} {f.key} {f.words}")]
         # What is called so comes before what is only about it.
         found.sort(key=lambda field: not matches(query, field.name))
-        typed = typed_field(query)
-        if typed is not None and all(field.key != typed.key for field in found):
-            found.append(typed)
         self.list.clear()
         scene = self._scene
+        known = {field.key for field in found}
+        typed = typed_fields(scene.description if scene is not None else None, query)
+        found += [field for field in typed if field.key not in known]
         for field in found[:_LISTED]:
             item = QListWidgetItem(field.name)
             item.setData(_FIELD_ROLE, field)
@@ -368,7 +369,9 @@ class TryDialog(QDialog):
         more = len(found) - _LISTED
         rest = f"{count_text(more)} more: type what it is called" if more > 0 else ""
         rest = rest or (
-            "" if found else "Nothing is called so. A field of the model: dof_damping[3]"
+            ""
+            if found
+            else "Nothing is called so. A field of the model: dof_damping[3]; some servos: kp.*hip*"
         )
         if rest:
             item = QListWidgetItem(rest)
@@ -421,7 +424,7 @@ class TryDialog(QDialog):
         scene = self._scene
         if scene is None or self._why_not(scene):
             return
-        begin, name = self.begin.value(), "; ".join(row.words for row in self.rows)
+        begin, name = self.begin.value(), name_of_trial([row.values for row in self.rows])
         edits = tuple(edit for row in self.rows for edit in row.edits)
 
         def done(rollout_id: int) -> None:
