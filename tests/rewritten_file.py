@@ -1,7 +1,8 @@
 """Recorded files written anew with something else in them: as other writers, or older ones, do."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -21,16 +22,18 @@ def rewrite_file(
     event: Callable[[FileEvent], FileEvent] = lambda event: event,
     block: Callable[[RowBlock], RowBlock] = lambda block: block,
     keeps: Callable[[int, int], bool] = lambda scene, number: True,
+    more: Mapping[str, bytes] = MappingProxyType({}),
 ) -> Path:
     """Write the scenes, frames and events of a file into another one; return that.
 
-    ``keeps``: which blocks, by the scene's index and their number.
+    ``keeps``: which blocks, by the scene's index and their number. ``more``: attachments.
     """
     with TrajectoryReader(source) as reader:
         scenes = tuple(record(each) for each in reader.manifest.scenes)
         written = manifest(msgspec.structs.replace(reader.manifest, scenes=scenes))
         attachments = {name: reader.attachment(name) for name in reader.attachments}
         attachments.pop("stroboscope/manifest.json", None)
+        attachments.update(more)
         with TrajectoryWriter(target, written, attachments=attachments) as writer:
             for place in reader.block_order():
                 if keeps(*place):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from stroboscope.engine.changed_fields import changed_models
 from stroboscope.engine.files.bundle import Archive, ArchiveLimits
@@ -73,6 +74,8 @@ class _Builder:
         self._limits = question.limits
         self._adapter: MujocoAdapter = load_mujoco()
         self._notes: list[str] = []
+        self._given = 0
+        """How many bytes the model is made of."""
 
     def build(self) -> tuple[Built, tuple[bytes, ...]]:
         head = self._content
@@ -228,7 +231,9 @@ class _Builder:
         return self._from_xml(folder / main, root=folder)
 
     def _from_xml(self, path: Path, *, root: Path) -> Any:
-        NamedFiles(path, root=root, limits=self._limits).check()
+        files = NamedFiles(path, root=root, limits=self._limits)
+        files.check()
+        self._given = files.nbytes
         module = self._adapter.module
         if path.suffix.lower() in _XML_SUFFIXES and plain(str(path)) == str(path):
             spec = self._guarded(lambda: module.MjSpec.from_file(str(path)))
@@ -241,6 +246,7 @@ class _Builder:
         return self._guarded(spec.compile)
 
     def _from_mjb(self, content: bytes) -> Any:
+        self._given = len(content)
         written_by = mjb_version(content)
         if written_by and written_by != self._adapter.version:
             raise FileVersionError(
@@ -267,11 +273,23 @@ class _Builder:
         if wrong := impossible_option(model, adapter=self._adapter):
             raise self._refused(wrong, _REPAIR)
 
-        def step() -> None:
-            data = module.MjData(model)
-            module.mj_forward(model, data)
+        data = self._guarded(lambda: module.MjData(model))
+        self._check_proportion(data, int(data.nbuffer), "its data take", self._limits.small_state)
+        self._guarded(lambda: module.mj_forward(model, data))
 
-        self._guarded(step)
+    def _check_proportion(self, owner: Any, nbytes: int, what: str, small: int) -> None:
+        """Refuse what takes far more than all that it is made of, with the name of the largest."""
+        most = max(small, self._limits.ratio * self._given)
+        if nbytes <= most:
+            return
+        values = {name: getattr(owner, name, None) for name in dir(owner)}
+        arrays = {name: each for name, each in values.items() if isinstance(each, np.ndarray)}
+        largest = max(arrays, key=lambda name: arrays[name].nbytes)
+        raise self._refused(
+            f"{what} {nbytes:,} bytes, most of them {largest} ({arrays[largest].nbytes:,}); what "
+            f"is made of {self._given:,} bytes takes at most {most:,}",
+            "make it smaller, or open it in a script of your own if you trust it",
+        )
 
     def _guarded(self, action: Any) -> Any:
         """Do something in MuJoCo; its complaints become ours."""
@@ -293,6 +311,8 @@ class _Builder:
 
     def _compiled(self, model: Any) -> tuple[bytes, str]:
         """Return the bytes of a model that can be stepped, and its digest."""
+        nbytes = int(self._adapter.module.mj_sizeModel(model))
+        self._check_proportion(model, nbytes, "compiled it has", self._limits.small)
         self._try(model)
         content = mjb_of(model, adapter=self._adapter)
         if len(content) > self._limits.result:

@@ -46,12 +46,20 @@ class NamedFiles:
         self._folders: dict[str, None] = {}
         self._names: dict[tuple[str, bool], str] = {}
         self._known: dict[str, None] = {}
+        self._sizes: dict[tuple[int, int], int] = {}
+        """Bytes of each file, by what it is, whatever it is called."""
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes all files that were looked at have."""
+        return sum(self._sizes.values())
 
     def check(self) -> None:
         """Look at every file that the model names, in all files that it includes."""
         main = os.path.abspath(self._path)
         self._folders[os.path.dirname(main)] = None
         self._waiting.append((main, 0))
+        self._add_size(os.stat(main))
         # A folder that one file names counts for the files that any other names.
         while self._waiting:
             while self._waiting:
@@ -130,6 +138,10 @@ class NamedFiles:
             raise self._refused(
                 f"{what} has {status.st_size:,} bytes; at most {most:,} are read", _SMALLER
             )
+        self._add_size(status)
+
+    def _add_size(self, status: os.stat_result) -> None:
+        self._sizes[status.st_dev, status.st_ino] = status.st_size
 
     def _inside(self, file: str, what: str) -> None:
         real = os.path.realpath(file)

@@ -25,6 +25,9 @@ __all__ = ["build_scene", "compiled_model", "recorded_fields", "recorded_model"]
 
 _COMPRESSED: Final = ".zst"
 _LARGEST_MODEL: Final = 1 << 30
+# What is more than this is at most so many times as much as the file has of it: a few bytes can ask
+# for all memory. Models with much empty space shrink to a two hundredth.
+_SMALL_MODEL, _RATIO = 256 << 20, 400
 # Of larger ones there are not two, in case that the file is opened once more [bytes].
 _LARGEST_KEPT: Final = 64 << 20
 
@@ -124,7 +127,8 @@ def recorded_model(reader: TrajectoryReader, record: SceneRecord) -> tuple[str, 
     if not name.endswith(_COMPRESSED):
         return name, content
     try:
-        content = Decompressor()(content, limit=_LARGEST_MODEL)
+        limit = min(max(_SMALL_MODEL, _RATIO * len(content)), _LARGEST_MODEL)
+        content = Decompressor()(content, limit=limit)
     except CompressedError as error:
         raise FileDamagedError(
             reader.path, f"has a model that is damaged: {error}", "take the file anew"
