@@ -217,9 +217,19 @@ class SceneModel:
         """Take a frame; those of another revision than the description's are ignored."""
         if self.description is not None and frame.revision != self.description.revision:
             return
-        if frame.topic is not Topic.SIGNALS:
-            self._histories[frame.instant].add(frame)
+        if frame.topic is Topic.SIGNALS:
+            self.frame_arrived.emit(frame)
+            return
+        decides = frame.topic in (Topic.POSE, Topic.STATE)
+        before = self._shown_instants() if decides else None
+        self._histories[frame.instant].add(frame)
         self.frame_arrived.emit(frame)
+        if decides and self._shown_instants() != before:
+            # What others show of that instant may have come before.
+            self.status_changed.emit()
+
+    def _shown_instants(self) -> tuple[Instant | None, ...]:
+        return tuple(self.instant(preferred) for preferred in (Instant.NOW, Instant.EXECUTED))
 
     def set_restored(self, restored: SceneRestored) -> None:
         """The state was replaced: executed frames of before don't belong to it any more."""

@@ -55,6 +55,22 @@ def test_what_is_looked_at_is_shown_whole_or_not_at_all(scene, make_frame, make_
     assert not scene.has_instant(Instant.PAST)
 
 
+def test_another_instant_is_told_when_its_pose_comes_last(scene, make_frame, make_status):
+    """Who shows joints needs no pose: the state of NOW was there, and nobody looked again."""
+    scene.set_status(make_status(mode=PlaybackMode.PAUSED))
+    for topic in (Topic.POSE, Topic.STATE):
+        scene.add_frame(make_frame(topic, Instant.NOW, axis=1))
+        scene.add_frame(make_frame(topic, Instant.EXECUTED, axis=5))
+    told = []
+    scene.status_changed.connect(lambda: told.append(scene.frame_set((Topic.STATE,)).instant))
+    scene.add_frame(make_frame(Topic.STATE, Instant.NOW, axis=6))
+    assert told == []
+    scene.add_frame(make_frame(Topic.POSE, Instant.NOW, axis=6))
+    assert told == [Instant.NOW]
+    scene.add_frame(make_frame(Topic.POSE, Instant.NOW, axis=7))
+    assert told == [Instant.NOW]
+
+
 def test_a_restore_forgets_frames_of_before(scene, make_frame):
     scene.add_frame(make_frame(Topic.POSE, Instant.EXECUTED, axis=5))
     seen = []
