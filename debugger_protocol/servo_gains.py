@@ -14,7 +14,7 @@ __all__ = [
     "ChosenServos",
     "Servo",
     "ServoGain",
-    "choose_servos",
+    "Servos",
     "gain_unit",
     "servo_gains",
 ]
@@ -91,39 +91,48 @@ def gain_unit(actuator: ActuatorInfo, word: str) -> str:
     return f"{actuator.force_unit}{'·s' if word == 'kv' else ''}/{length}"
 
 
-def choose_servos(actuators: Sequence[ActuatorInfo], what: str) -> ChosenServos:
-    """Return the servos that ``kp``, ``kp.wrist`` or ``kp.*hip*`` means.
+class Servos:
+    """The servos among some actuators, as edits choose them by words."""
 
-    Without a name those whose gain is not 0, with a pattern all that can have one. Raises
-    CommandError, which says what there is, where it is none.
-    """
-    word, dot, element = what.partition(".")
-    labels = [each.name or f"actuator {at}" for at, each in enumerate(actuators)]
-    able = [
-        (at, Servo(labels[at], gain, gain_unit(each, word)))
-        for at, each in enumerate(actuators)
-        for gain in servo_gains(each, at)
-        if gain.word == word
-    ]
-    if not dot:
-        used = tuple(servo for _, servo in able if servo.gain.value)
-        if not used:
-            raise CommandError(_no_gain(word, count=len(actuators), able=len(able)))
-        return ChosenServos(word, used, of=len(able))
-    matched = [at for at, label in enumerate(labels) if label == element]
-    is_name = bool(matched) or not any(sign in element for sign in _PATTERN)
-    if not is_name:
-        matched = [at for at, label in enumerate(labels) if fnmatch.fnmatchcase(label, element)]
-    elif len(matched) > 1:
-        raise CommandError(f"{len(matched)} actuators are called {element!r}: name them apart")
-    if not matched:
-        raise CommandError(f"no actuator is called {element!r}{_near(element, labels)}")
-    chosen = tuple(servo for at, servo in able if at in matched)
-    if not chosen:
-        raise CommandError(_not_able(word, element, [labels[at] for at in matched], is_name))
-    return ChosenServos(
-        word, chosen, pattern="" if is_name else element, is_listed=is_name, of=len(able)
-    )
+    def __init__(self, actuators: Sequence[ActuatorInfo]) -> None:
+        self._labels = [each.name or f"actuator {at}" for at, each in enumerate(actuators)]
+        self._able: dict[str, dict[int, Servo]] = {word: {} for word in GAIN_WORDS}
+        for at, each in enumerate(actuators):
+            for gain in servo_gains(each, at):
+                unit = gain_unit(each, gain.word)
+                self._able[gain.word][at] = Servo(self._labels[at], gain, unit)
+
+    def count(self, word: str) -> int:
+        """Return how many have such a gain."""
+        return len(self._able[word])
+
+    def choose(self, what: str) -> ChosenServos:
+        """Return the servos that ``kp``, ``kp.wrist`` or ``kp.*hip*`` means.
+
+        Without a name those whose gain is not 0, with a pattern all that can have one. Raises
+        CommandError, which says what there is, where it is none.
+        """
+        word, dot, element = what.partition(".")
+        labels, able = self._labels, self._able[word]
+        if not dot:
+            used = tuple(servo for servo in able.values() if servo.gain.value)
+            if not used:
+                raise CommandError(_no_gain(word, count=len(labels), able=len(able)))
+            return ChosenServos(word, used, of=len(able))
+        matched = [at for at, label in enumerate(labels) if label == element]
+        is_name = bool(matched) or not any(sign in element for sign in _PATTERN)
+        if not is_name:
+            matched = [at for at, label in enumerate(labels) if fnmatch.fnmatchcase(label, element)]
+        elif len(matched) > 1:
+            raise CommandError(f"{len(matched)} actuators are called {element!r}: name them apart")
+        if not matched:
+            raise CommandError(f"no actuator is called {element!r}{_near(element, labels)}")
+        chosen = tuple(able[at] for at in matched if at in able)
+        if not chosen:
+            raise CommandError(_not_able(word, element, [labels[at] for at in matched], is_name))
+        return ChosenServos(
+            word, chosen, pattern="" if is_name else element, is_listed=is_name, of=len(able)
+        )
 
 
 def _not_able(word: str, element: str, names: Sequence[str], is_name: bool) -> str:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ from stroboscope.debugger_protocol.servo_gains import (
     GAIN_WORDS,
     ChosenServos,
     Servo,
-    choose_servos,
+    Servos,
     gain_unit,
     servo_gains,
 )
@@ -181,7 +180,7 @@ def typed_fields(d: SceneDescription | None, text: str) -> tuple[TryField, ...]:
     """
     text = text.strip()
     if text.partition(".")[0] in GAIN_WORDS:
-        return _gains_of(d, text) if d is not None else ()
+        return _gains_of(Servos(d.actuators), text) if d is not None else ()
     typed = typed_field(text)
     return (typed,) if typed is not None else ()
 
@@ -257,9 +256,9 @@ def _gains(d: SceneDescription) -> Iterator[TryField]:
 
     Those of all servos together, then each.
     """
-    having = Counter(g.word for at, a in enumerate(d.actuators) for g in servo_gains(a, at))
+    servos = Servos(d.actuators)
     for word in GAIN_WORDS:
-        yield from _gains_of(d, word) or _gains_of(d, f"{word}.*")
+        yield from _gains_of(servos, word) or _gains_of(servos, f"{word}.*")
     for index, actuator in enumerate(d.actuators):
         whose = actuator.name or f"actuator {index}"
         words = f"gain {actuator.kind} {actuator.target}"
@@ -276,7 +275,9 @@ def _gains(d: SceneDescription) -> Iterator[TryField]:
                     unit=unit,
                     words=words,
                     described=each.value,
-                    servos=ChosenServos(each.word, (servo,), is_listed=True, of=having[each.word]),
+                    servos=ChosenServos(
+                        each.word, (servo,), is_listed=True, of=servos.count(each.word)
+                    ),
                 )
         elif fixed:
             yield TryField(
@@ -288,10 +289,10 @@ def _gains(d: SceneDescription) -> Iterator[TryField]:
             )
 
 
-def _gains_of(d: SceneDescription, what: str) -> tuple[TryField, ...]:
+def _gains_of(servos: Servos, what: str) -> tuple[TryField, ...]:
     """Return the gain of several servos as one field, and a factor of it; nothing for others."""
     try:
-        chosen = choose_servos(d.actuators, what)
+        chosen = servos.choose(what)
     except CommandError:
         return ()
     values = {servo.gain.value for servo in chosen.servos}

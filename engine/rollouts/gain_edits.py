@@ -5,12 +5,11 @@ from typing import Any
 
 from stroboscope.debugger_protocol.codec import trim_text
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.scene_description import ActuatorInfo
 from stroboscope.debugger_protocol.servo_gains import (
     GAIN_WORDS,
     ChosenServos,
     Servo,
-    choose_servos,
+    Servos,
 )
 from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
 from stroboscope.debugger_protocol.trials import gains_text, gains_title
@@ -21,6 +20,9 @@ from stroboscope.engine.interventions import LARGEST_VALUE
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 
 __all__ = ["GainEdit", "GainEdits"]
+
+# Of all edits of a trial together: while they are written the scene waits.
+_MOST_GAINS = 5_000
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -55,7 +57,8 @@ class GainEdits:
     def __init__(self, model: Any, *, adapter: MujocoAdapter) -> None:
         self._model = model
         self._adapter = adapter
-        self._actuators: tuple[ActuatorInfo, ...] | None = None
+        self._servos: Servos | None = None
+        self._set = 0
         self._by_name: dict[tuple[str, float], GainEdit] = {}
 
     def apply(self, edit: WhatIf) -> GainEdit:
@@ -75,7 +78,13 @@ class GainEdits:
         factor = value if edit.kind is EditKind.GAIN_FACTOR else None
         word, dot, element = edit.name.partition(".")
         what = f"{word}{dot}{trim_text(element, SHOWN_NAME_BYTES)}"
-        chosen = choose_servos(self._described(), what)
+        chosen = self._known().choose(what)
+        self._set += len(chosen.servos)
+        if self._set > _MOST_GAINS:
+            raise CommandError(
+                f"at most {_MOST_GAINS:,} gains can be set in a trial, all edits together, got "
+                f"{self._set:,} with {edit.name}: say the last value of each servo only"
+            )
         servos = tuple(self._as_it_stands(servo) for servo in chosen.servos)
         chosen = dataclasses.replace(chosen, servos=servos)
         old = [servo.gain.value for servo in servos]
@@ -96,13 +105,13 @@ class GainEdits:
             self._by_name[key].add(servos[0], value)
         return self._by_name[key]
 
-    def _described(self) -> tuple[ActuatorInfo, ...]:
-        """Return the actuators as they were before the first gain was changed."""
-        if self._actuators is None:
+    def _known(self) -> Servos:
+        """Return the servos as they were before the first gain was changed."""
+        if self._servos is None:
             names = ElementNames(self._model, adapter=self._adapter, limit=SHOWN_NAME_BYTES)
             part = Part(self._model, names=names, adapter=self._adapter)
-            self._actuators = describe_actuators(part)
-        return self._actuators
+            self._servos = Servos(describe_actuators(part))
+        return self._servos
 
     def _as_it_stands(self, servo: Servo) -> Servo:
         """Return a servo with the gain that edits before this one have given it."""

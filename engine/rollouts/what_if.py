@@ -34,6 +34,8 @@ from stroboscope.engine.signal_channels import channel_table
 __all__ = ["AppliedEdits", "apply_what_if"]
 
 _TIMESTEP = "timestep"
+# Of what is told of the edits of one trial; all trials are told together.
+_MOST_LETTERS = 40_000
 # Elements whose numbers are physics, and what of them is not: derived, or sizes of buffers.
 _ELEMENTS = {
     "body": "body",
@@ -131,13 +133,28 @@ def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter
     if constants:
         adapter.module.mj_setConst(model, adapter.module.MjData(model))
     return AppliedEdits(
-        texts=tuple(each if isinstance(each, str) else each.text for each in texts),
+        texts=_texts(texts),
         titles=tuple(each if isinstance(each, str) else each.title for each in texts),
         timestep=timestep,
         controls=tuple(controls),
         forces=tuple(forces),
         edits_model=any(edit.kind not in (EditKind.CONTROL, EditKind.FORCE) for edit in edits),
     )
+
+
+def _texts(edits: Sequence[str | GainEdit]) -> tuple[str, ...]:
+    """Return what is told of edits: with every servo, as long as that is not too much to keep."""
+    texts: list[str] = []
+    letters = 0
+    for edit in edits:
+        text = edit if isinstance(edit, str) else edit.text
+        if letters + len(text) > _MOST_LETTERS // 2 and not isinstance(edit, str):
+            text = edit.title
+        letters += len(text)
+        if letters > _MOST_LETTERS:
+            return (*texts, f"+{len(edits) - len(texts)} more")
+        texts.append(text)
+    return tuple(texts)
 
 
 def _checked_values(edit: WhatIf) -> NDArray[np.float64]:

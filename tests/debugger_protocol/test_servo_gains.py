@@ -6,7 +6,7 @@ import pytest
 
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.scene_description import ActuatorInfo
-from stroboscope.debugger_protocol.servo_gains import ChosenServos, choose_servos
+from stroboscope.debugger_protocol.servo_gains import ChosenServos, Servos
 from stroboscope.debugger_protocol.trials import gains_text, gains_title
 
 LEGS = tuple(
@@ -37,7 +37,7 @@ DOG = (motor("tail"), *(servo(name, 20.0 if "calf" in name else 40.0) for name i
 
 
 def chosen(what: str, actuators: tuple[ActuatorInfo, ...] = DOG) -> ChosenServos:
-    return choose_servos(actuators, what)
+    return Servos(actuators).choose(what)
 
 
 def names(what: str, actuators: tuple[ActuatorInfo, ...] = DOG) -> list[str]:
@@ -83,7 +83,7 @@ def test_where_nothing_is_meant_that_is_said_with_what_there_is(
     what: str, actuators: tuple[ActuatorInfo, ...], words: str
 ) -> None:
     with pytest.raises(CommandError) as refused:
-        choose_servos(actuators, what)
+        Servos(actuators).choose(what)
     assert words in str(refused.value)
 
 

@@ -142,3 +142,24 @@ def test_a_real_hand_of_twenty_servos_is_scaled_by_one_edit(
     assert wrist.titles == ("kp of 2 servos (*WRJ*): 12…15 → 20",)
     with pytest.raises(CommandError, match=r"did you mean 'rh_A_WRJ2' or 'rh_A_WRJ1'\?"):
         tried(model, "kp.WRJ*=20")
+
+
+def test_what_is_kept_of_many_edits_of_many_servos_is_bounded() -> None:
+    joints = "".join(
+        f'<body><joint name="joint_{at}"/><geom size=".1"/></body>' for at in range(100)
+    )
+    servos = "".join(f'<position name="s{at}" joint="joint_{at}" kp="1"/>' for at in range(100))
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody>{joints}</worldbody><actuator>{servos}</actuator></mujoco>"
+    )
+    done = tried(model, *["kp=x1.01"] * 50)
+    assert len(done.texts) == 50
+    assert done.texts[0].endswith("s99 1 → 1.01 [N·m/rad]")
+    assert sum(map(len, done.texts)) < 25_000
+    assert done.texts[-1] == done.titles[-1] == "kp of all 100 servos: ×1.01"
+    assert kp(model) == pytest.approx([1.01**50] * 100)
+    # As many as every servo needs, one by one.
+    named = [f"{word}.s{at}={at + 1}" for at in range(100) for word in ("kp", "kv")]
+    assert len(tried(model, *named).texts) == 200
+    with pytest.raises(CommandError, match=r"at most 5,000 gains can be set in a trial, .* 5,100"):
+        tried(model, *["kp=x1.01"] * 60)
