@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -259,8 +260,9 @@ def _gains(d: SceneDescription) -> Iterator[TryField]:
     servos = Servos(d.actuators)
     for word in GAIN_WORDS:
         yield from _gains_of(servos, word) or _gains_of(servos, f"{word}.*")
-    for index, actuator in enumerate(d.actuators):
-        whose = actuator.name or f"actuator {index}"
+    labels = [each.name or f"actuator {at}" for at, each in enumerate(d.actuators)]
+    count = Counter(labels)
+    for index, (actuator, whose) in enumerate(zip(d.actuators, labels, strict=True)):
         words = f"gain {actuator.kind} {actuator.target}"
         gain = index * len(actuator.gainprm)
         fixed = actuator.gain == "fixed" and bool(actuator.gainprm)
@@ -268,10 +270,14 @@ def _gains(d: SceneDescription) -> Iterator[TryField]:
             for each in servo_gains(actuator, index):
                 key, unit = f"{each.word}.{whose}", gain_unit(actuator, each.word)
                 servo = Servo(whose, each, unit)
+                targets: tuple[Target, ...] = (Target(EditKind.GAIN, key, 0),)
+                if count[whose] > 1:  # the name alone does not say which
+                    targets = tuple(_model(*target) for target in each.targets)
+                    key = f"{targets[0].name}[{targets[0].index}]"
                 yield TryField(
                     name=f"{each.word} of {whose}",
                     key=key,
-                    targets=(Target(EditKind.GAIN, key, 0),),
+                    targets=targets,
                     unit=unit,
                     words=words,
                     described=each.value,

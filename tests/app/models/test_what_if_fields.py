@@ -109,3 +109,15 @@ def test_a_trial_is_called_after_what_servos_got_together_also_where_they_were_a
     every, scaled = FIELDS["kp of all 4 servos"], FIELDS["scale kp of all 4 servos"]
     assert name_of_trial([(every, 60.0, None)]) == "kp of all 4 servos: 20…40 → 60"
     assert name_of_trial([(scaled, 1.5, 1.0)]) == "kp of all 4 servos: ×1.5"
+
+
+def test_servos_whose_names_are_alike_are_told_apart_by_where_they_stand() -> None:
+    alike = SceneDescription(
+        scene_id=1, name="arm", actuators=(servo("actuator 1", 5.0, 1.0), servo("", 5.0, 1.0))
+    )
+    first, second = [each for each in fields_of(alike) if each.name == "kp of actuator 1"]
+    assert first.key != second.key
+    assert second.edits(9.0) == (
+        WhatIf(kind=EditKind.MODEL, name="actuator_gainprm", index=10, values=(9.0,)),
+        WhatIf(kind=EditKind.MODEL, name="actuator_biasprm", index=11, values=(-9.0,)),
+    )
