@@ -39,7 +39,12 @@ from stroboscope.debugger_protocol.ctl_words import WordsOfOneKind, find_scene
 from stroboscope.debugger_protocol.exceptions import ConnectionLost, ProtocolError
 from stroboscope.debugger_protocol.messages import PlaybackMode, SessionStatus
 from stroboscope.debugger_protocol.near_names import suggestion
-from stroboscope.debugger_protocol.plain_text import PlainTextOut, plain_text
+from stroboscope.debugger_protocol.plain_text import (
+    PlainTextOut,
+    plain_line,
+    plain_text,
+    short_name,
+)
 
 __all__ = ["main"]
 
@@ -251,7 +256,7 @@ def _list(arguments: argparse.Namespace, out: TextIO) -> int:
         write_json(out, [_told_session(info) for info in sessions])
         return 0
     for info in sessions:
-        out.write(f"{info.session_id}  pid {info.pid}  {info.script}\n")
+        out.write(f"{_session_line(info)}\n")
         try:
             with DebuggerClient.connect(info, passing=True, name="ctl") as client:
                 out.write(_fitting(_overview(client), out))
@@ -302,7 +307,9 @@ def _step(arguments: argparse.Namespace, out: TextIO) -> int:
         step(scene.scene_id, arguments.count)
         after = find_scene(client, str(scene.scene_id))
         physics = f"physics step {after.physics_step_count}, " if arguments.physics else ""
-        out.write(f"{after.name}: {physics}step {after.step_count}, {after.time:.6g} s\n")
+        out.write(
+            f"{short_name(after.name)}: {physics}step {after.step_count}, {after.time:.6g} s\n"
+        )
         if holds:
             _hold(client, "paused", out)
     return 0
@@ -365,7 +372,7 @@ def _watch(arguments: argparse.Namespace, out: TextIO) -> int:
             if redraws:
                 sys.stdout.write("\x1b[H\x1b[2J")
             overview = _fitting(_overview(client), out)
-            out.write(f"{info.session_id}  pid {info.pid}  {info.script}\n{overview}")
+            out.write(f"{_session_line(info)}\n{overview}")
             out.flush()
             if arguments.once:
                 return 0
@@ -411,6 +418,10 @@ def _wait(seconds: float) -> None:
 # --- what is shown
 
 
+def _session_line(info: ConnectionInfo) -> str:
+    return f"{info.session_id}  pid {info.pid}  {plain_line(info.script)}"
+
+
 def _overview(client: DebuggerClient) -> str:
     status = client.session_status
     is_free = not status.clients and status.mode is PlaybackMode.FAST_FORWARD
@@ -418,7 +429,7 @@ def _overview(client: DebuggerClient) -> str:
     if status.free_running_scenes:
         lines.append(f"  +{status.free_running_scenes} more scenes run free, beyond the limit")
     scenes = client.scenes()
-    width = max([len(scene.name) for scene in scenes], default=0)
+    width = max([len(short_name(scene.name)) for scene in scenes], default=0)
     lines += [_row(scene, width, is_free=is_free) for scene in scenes]
     if not scenes:
         lines.append("  no scenes yet")
@@ -465,9 +476,10 @@ def _word(mode: PlaybackMode) -> str:
 def _row(scene: SceneInfo, width: int, *, is_free: bool) -> str:
     rate = "" if scene.rtf is None else f"{scene.rtf:.2f}x"
     mode = "running free" if is_free else _word(scene.mode)
-    held = f"held: {scene.hold_reason}" if scene.held else mode
-    where = f"{scene.activity.value} {scene.activity_s:.1f} s {scene.location}".rstrip()
+    held = f"held: {plain_line(scene.hold_reason)}" if scene.held else mode
+    place = plain_line(scene.location)
+    where = f"{scene.activity.value} {scene.activity_s:.1f} s {place}".rstrip()
     return (
-        f"  {scene.scene_id:>3}  {scene.name:<{width}}  step {scene.step_count:>9}  "
+        f"  {scene.scene_id:>3}  {short_name(scene.name):<{width}}  step {scene.step_count:>9}  "
         f"{scene.time:>10.3f} s  {rate:>7}  {held}  {where}"
     )

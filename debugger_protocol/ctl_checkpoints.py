@@ -9,6 +9,7 @@ from stroboscope.debugger_protocol.ctl_json import add_json, write_items
 from stroboscope.debugger_protocol.ctl_words import Add, Command, find_scene
 from stroboscope.debugger_protocol.edit_messages import CheckpointInfo, CheckpointOrigin
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.plain_text import plain_line
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
 
@@ -54,10 +55,11 @@ def _line(info: CheckpointInfo) -> str:
     script = "  (by the script)" if info.origin is CheckpointOrigin.SCRIPT else ""
     approximate = f" (approximate: {info.approximate})" if info.approximate else ""
     note = f"  {info.note}" if info.note else ""
-    return (
+    line = plain_line(
         f"{info.checkpoint_id:>4}  step {info.step_count:>9}  {info.time:10.3f} s  "
-        f"{info.nbytes:>9} bytes  {info.name}{script}{approximate}{note}\n"
+        f"{info.nbytes:>9} bytes  {info.name}{script}{approximate}{note}"
     )
+    return f"{line}\n"
 
 
 def _back(

@@ -13,6 +13,7 @@ from stroboscope.debugger_protocol.edit_messages import Finding, SceneEdited
 from stroboscope.debugger_protocol.edit_words import control_index
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.near_names import suggestion
+from stroboscope.debugger_protocol.plain_text import plain_line
 from stroboscope.debugger_protocol.scene_description import OptionInfo, OptionKind
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.debugger_protocol.undone_text import undone_text
@@ -219,7 +220,7 @@ def _edits(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: Te
 
 def _edit_line(edit: SceneEdited) -> str:
     undone = "  (undone)" if edit.reverted else ""
-    return f"{edit.edit_id:>4}  {edit.time:10.3f} s  {edit.text}{undone}\n"
+    return f"{edit.edit_id:>4}  {edit.time:10.3f} s  {plain_line(edit.text)}{undone}\n"
 
 
 def _lint(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:

@@ -6,6 +6,7 @@ from typing import TextIO
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_json import write_items
 from stroboscope.debugger_protocol.ctl_words import Add, Command
+from stroboscope.debugger_protocol.plain_text import plain_line
 from stroboscope.debugger_protocol.recording_messages import RecordingInfo
 
 __all__ = ["COMMANDS", "add_arguments", "only_looks"]
@@ -52,7 +53,7 @@ def _record(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: T
 def _line(info: RecordingInfo) -> str:
     how = f"the last {info.keep_last:g} s" if info.keep_last else f"{info.frames:,} frames"
     failure = f": {info.failure}" if info.failure else ""
-    return f"{info.path}  {how}, {info.nbytes / 1e6:.1f} MB{failure}\n"
+    return f"{plain_line(f'{info.path}  {how}, {info.nbytes / 1e6:.1f} MB{failure}')}\n"
 
 
 COMMANDS: dict[str, Command] = {"record": _record}

@@ -6,6 +6,7 @@ from typing import TextIO
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_json import add_json, write_item, write_items
 from stroboscope.debugger_protocol.ctl_words import Add, Command
+from stroboscope.debugger_protocol.plain_text import plain_line
 from stroboscope.debugger_protocol.time_messages import Reduction, RolloutInfo
 from stroboscope.debugger_protocol.trials import OPEN_LOOP, unnamed_edits
 
@@ -58,6 +59,7 @@ def _rollouts(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out:
 
 
 def _rollout(info: RolloutInfo) -> str:
+    env = f", environment {info.env}" if info.env >= 0 else ""
     begin = f", from axis {info.from_axis}" if info.from_axis >= 0 else ""
     # Without a name of its own it is called after its edits.
     edits = ", ".join(unnamed_edits(info))
@@ -65,10 +67,11 @@ def _rollout(info: RolloutInfo) -> str:
     numbers = "".join(f"; {name} {value:.6g}" for name, value in info.numbers)
     event = f" at step {info.event_step}" if info.event_step >= 0 else ""
     doubt = f"; {info.reproducible}" if info.reproducible else ""
-    return (
-        f"{info.rollout_id:>4}  {info.name}: {info.steps} steps to {info.time:.6g} s{begin}, "
-        f"{info.outcome}{event}{edits}{numbers}{doubt}\n"
+    line = plain_line(
+        f"{info.rollout_id:>4}  {info.name}: {info.steps} steps to {info.time:.6g} s{begin}{env}, "
+        f"{info.outcome}{event}{edits}{numbers}{doubt}"
     )
+    return f"{line}\n"
 
 
 def _derive(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:

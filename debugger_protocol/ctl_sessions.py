@@ -13,6 +13,7 @@ from stroboscope.debugger_protocol.connection_file import (
     read_connection_file,
 )
 from stroboscope.debugger_protocol.exceptions import NoSessionError
+from stroboscope.debugger_protocol.plain_text import plain_line
 
 __all__ = ["chosen_session", "wait_for_session"]
 
@@ -28,7 +29,7 @@ def chosen_session(chosen: str) -> ConnectionInfo:
     found = _found(chosen)
     if len(found) > 1:
         which = f"run {chosen!r}" if chosen else "are running"
-        lines = "".join(f"\n  {i.session_id}  pid {i.pid}  {i.script}" for i in found)
+        lines = "".join(f"\n  {i.session_id}  pid {i.pid}  {plain_line(i.script)}" for i in found)
         raise NoSessionError(
             f"{len(found)} sessions {which}; choose one with --session and its id or pid:{lines}"
         )

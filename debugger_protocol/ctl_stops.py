@@ -7,6 +7,7 @@ from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.ctl_json import add_json, write_items, write_json
 from stroboscope.debugger_protocol.ctl_words import Add, Command, write_list
 from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.plain_text import plain_line
 from stroboscope.debugger_protocol.step_words import words_in_episode
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopInfo, StopReason
 from stroboscope.debugger_protocol.trials import trial_text
@@ -107,11 +108,12 @@ def _stop(stop: StopInfo, *, is_newest: bool = True) -> str:
     held = "" if stop.held else " (only marked)"
     which = "" if is_newest else f" --stop {stop.stop_id}"
     offers = (f"ctl try {at}{which}: {label}" for at, (label, _) in enumerate(stop.what_if, 1))
-    more = "".join(f"\n      {text}" for text in (stop.culprit, stop.advice, *offers) if text)
+    texts = (stop.culprit, stop.advice, *offers)
+    more = "".join(f"\n      {plain_line(text)}" for text in texts if text)
     place = words_in_episode(stop.step, physics=stop.physics_step, episode=stop.episode)
     return (
         f"{stop.stop_id:>4}  {place}, {stop.time:.6g} s, "
-        f"{stop.signal or stop.reason.value}{held}: {stop.message}{more}\n"
+        f"{stop.signal or stop.reason.value}{held}: {plain_line(stop.message)}{more}\n"
     )
 
 
@@ -191,7 +193,8 @@ def _condition(info: ConditionInfo) -> str:
     words += [info.where] * bool(info.where)
     words += [f"not watched: {info.failure}"] * bool(info.failure)
     name = f"{info.name}: " if info.name else ""
-    return f"{info.condition_id:>4}  {name}{info.expression}  ({', '.join(words)})\n"
+    line = plain_line(f"{info.condition_id:>4}  {name}{info.expression}  ({', '.join(words)})")
+    return f"{line}\n"
 
 
 def _edit_condition(

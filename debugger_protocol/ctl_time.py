@@ -7,6 +7,7 @@ from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
 from stroboscope.debugger_protocol.ctl_json import add_json, write_item, write_items, write_json
 from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.plain_text import plain_line, short_name
 from stroboscope.debugger_protocol.step_words import (
     has_episodes,
     physics_step_at,
@@ -143,8 +144,8 @@ def _refuse_the_future(
             return
     if ahead:
         raise CommandError(
-            f"{ahead} lies ahead: {scene.name!r} has been simulated to {stands}; go to an earlier "
-            "place, or play or step on until there"
+            f"{ahead} lies ahead: {short_name(scene.name)!r} has been simulated to {stands}; go to "
+            "an earlier place, or play or step on until there"
         )
 
 
@@ -160,15 +161,15 @@ def _tell_view(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out
         write_json(out, _view(scene, history))
         return
     notes = (history.view_note, history.invalid) if history is not None else ()
-    note = "".join(f" ({each})" for each in notes if each)
+    note = "".join(f" ({plain_line(each)})" for each in notes if each)
     if history is None or history.view is None:
         where = _place(history, scene.step_count, physics=scene.physics_step_count)
-        out.write(f"{scene.name}: live, {where}, {scene.time:.6g} s{note}\n")
+        out.write(f"{short_name(scene.name)}: live, {where}, {scene.time:.6g} s{note}\n")
         return
     physics = physics_step_at(history.segments, history.view)
     where = _place(history, history.view_step, physics=physics)
     out.write(
-        f"{scene.name}: looking at {where}, {history.view_time:.6g} s, "
+        f"{short_name(scene.name)}: looking at {where}, {history.view_time:.6g} s, "
         f"{history.view_back} before live; row {history.view}{note}\n"
     )
 
@@ -235,7 +236,7 @@ def _history(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: 
 
 def _segment(segment: Segment) -> str:
     parent = f", from axis {segment.parent_axis}" if segment.parent_axis >= 0 else ""
-    text = f"  {segment.text}" if segment.text else ""
+    text = f"  {plain_line(segment.text)}" if segment.text else ""
     return (
         f"{segment.segment_id:>4}  {step_words(segment.physics_step, segment.begin):<24}  "
         f"{segment.time:10.3f} s  "

@@ -7,6 +7,7 @@ from typing import Protocol, TextIO
 from stroboscope.debugger_protocol.client import DebuggerClient, SceneInfo
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.near_names import near_names
+from stroboscope.debugger_protocol.plain_text import short_name
 
 __all__ = ["Add", "Command", "WordsOfOneKind", "find_scene", "write_list"]
 
@@ -48,9 +49,9 @@ def find_scene(client: DebuggerClient, chosen: str | None, *, hint: str = "") ->
         if len(found) == 1:
             return found[0]
         near = near_names(chosen, (scene.name for scene in scenes))
-        meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        meant = f"; did you mean {' or '.join(repr(short_name(n)) for n in near)}?" if near else ""
         what = f"there is no scene {chosen!r}{hint or meant}"
-    names = "".join(f"\n  {scene.scene_id}  {scene.name}" for scene in scenes)
+    names = "".join(f"\n  {scene.scene_id}  {short_name(scene.name)}" for scene in scenes)
     raise CommandError(f"{what}{':' if names else ''}{names}")
 
 

@@ -380,6 +380,8 @@ class RolloutInfo(msgspec.Struct, frozen=True, kw_only=True):
     numbers: tuple[tuple[str, float], ...] = ()
     reproducible: str = ""
     """Empty: without edits it reproduced the recorded states; else why not."""
+    env: int = -1
+    """The environment that it is of, -1 without environments."""
 
 
 class SceneRollouts(Message, frozen=True, kw_only=True, tag="scene_rollouts"):

@@ -112,7 +112,13 @@ class RolloutDesk:
             digest=self._world.codec.digest,
             adapter=self._adapter,
         )
-        return self._resimulated(progress, result, model=model, make=make, doubt=doubt)
+        return self._resimulated(
+            progress, result, model=model, make=make, doubt=doubt, env=self._env()
+        )
+
+    def _env(self) -> int:
+        """Return which environment the scene is now, where it is one of many; else -1."""
+        return int(getattr(self._scene, "env", -1))
 
     def _resimulated(
         self,
@@ -122,11 +128,13 @@ class RolloutDesk:
         model: Any,
         make: ModelAgain | None,
         doubt: str,
+        env: int,
     ) -> Iterator[float]:
         yield from progress
         made = result.rollout
         if made is None:
             return
+        made.env = env
         made.numbers.update(derived_numbers(made, self._adapter))
         made.reproducible = made.reproducible or doubt
         if not made.extra_bytes:  # as the scene's was: one copy is enough for all of them
@@ -194,6 +202,7 @@ class RolloutDesk:
             digest=world.codec.digest,
             outcome=outcome,
             event_step=event_step,
+            env=self._env(),
             steps_of_script=steps_of_script,
             unsure=unsure,
             is_model_as_it_was=None if is_own else self._scene.history.models.is_as_it_is(),

@@ -35,6 +35,7 @@ class StoredRollout:
     edits: tuple[str, ...] = ()
     numbers: dict[str, float] = dataclasses.field(default_factory=dict)
     reproducible: str = ""
+    env: int = -1
     timesteps: NDArray[np.float64] | None = None
     """How long the physics step of each row took [s]; None: as long as ``model`` says."""
     steps_of_script: int = 0
@@ -92,4 +93,5 @@ class StoredRollout:
             edits=self.edits,
             numbers=tuple(self.numbers.items()),
             reproducible=self.reproducible,
+            env=self.env,
         )

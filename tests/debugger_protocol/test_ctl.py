@@ -357,6 +357,30 @@ def test_list_shows_sessions_and_scenes(
     assert [line.split()[1] for line in out.splitlines()[2:]] == ["left", "right"]
 
 
+def test_a_name_of_a_stranger_writes_no_line_of_its_own_and_fills_no_screen(
+    host: Host, server: DebugServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("arm\n  2  leg  step 0\r\x1b[2J", "x" * 5_000)
+    with DebuggerClient.connect(server.connection_file, name="window") as window:
+        stepper = Stepper(host, *names)
+        try:
+            assert window.wait_until(lambda c: len(c.scenes()) == 2, DEADLINE_S)
+            assert ctl.main(["list"]) == 0
+            listed = capsys.readouterr().out
+            assert ctl.main(["step"]) == 1
+            chosen = capsys.readouterr().err
+            assert ctl.main(["step", "1"]) == 0
+            stepped = capsys.readouterr().out
+        finally:
+            host.close()
+            stepper.join()
+    assert [line.split()[0] for line in listed.splitlines()[2:]] == ["1", "2"]
+    assert "arm\\n  2  leg" in listed
+    assert chosen.count("\n") == 3
+    assert stepped.count("\n") == 1
+    assert len(listed) + len(chosen) < 1_500
+
+
 def test_list_tells_a_session_that_runs_free_from_a_paused_one(
     window: DebuggerClient, server: DebugServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

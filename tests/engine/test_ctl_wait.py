@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from warm_process import WarmProcess
 
-import stroboscope.engine
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.messages import PlaybackMode
 
 DEADLINE_S = 60.0
-COMMAND = Path(stroboscope.engine.__path__[0]).parent / "tests" / "warm_command.py"
+COMMAND = Path(__file__).parent.with_name("warm_command.py")
 MODEL = """
 import sys
 import stroboscope.engine as physics

@@ -141,8 +141,10 @@ def test_the_words_of_an_advice_can_be_written_as_edits(window: DebuggerClient, 
     window.play()
 
 
-def test_a_stop_in_one_of_many_environments_is_tried_there(
-    start_warm: Callable[..., Any], wait_parked: Callable[..., bool]
+def test_a_stop_in_one_of_many_environments_is_tried_there_and_says_so(
+    start_warm: Callable[..., Any],
+    wait_parked: Callable[..., bool],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     script = start_warm(
         SCRIPT.replace('"Stiff wrist", model)', '"Stiff wrists", model, n_envs=3)').replace(
@@ -166,4 +168,12 @@ def test_a_stop_in_one_of_many_environments_is_tried_there(
         again = client.resimulate(scene.scene_id, axis=tried.from_axis, steps=tried.steps)
         (plain,) = [each for each in client.rollouts(scene.scene_id) if each.rollout_id == again]
         assert plain.outcome != "ended"
+        assert (tried.env, plain.env) == (2, 2)
+        client.select_environments(scene.scene_id, 1)
+        assert ctl.main(["--session", script.session().session_id, "resimulate"]) == 0
+        assert ctl.main(["--session", script.session().session_id, "rollouts"]) == 0
+        told = capsys.readouterr().out.splitlines()
+        assert [line.count("environment 2,") for line in told[-3:]] == [1, 1, 0]
+        assert "environment 1," in told[0]
+        assert "environment 1," in told[-1]
     assert script.end()[0] == 0
