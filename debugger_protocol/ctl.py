@@ -218,7 +218,24 @@ def _checkpoint_meant(client: DebuggerClient, chosen: str | None) -> str:
 
 
 def _scene_id(client: DebuggerClient, chosen: str | None) -> int | None:
-    return None if chosen is None else find_scene(client, chosen).scene_id
+    return None if chosen is None else _found_scene(client, chosen).scene_id
+
+
+def _found_scene(client: DebuggerClient, chosen: str | None, *, hint: str = "") -> SceneInfo:
+    """Return the scene that is meant, as :func:`find_scene`; waits for the first one there is.
+
+    Who has just taken control may be what the script has waited for: its scene is still to come,
+    and it would run on alone if we left.
+    """
+    if client.has_control and not client.wait_until(lambda c: bool(c.scenes()), _HOLD_CHECK_S):
+        PlainTextOut(sys.stderr).write(
+            "stroboscope ctl: there is no scene yet: waiting for the first one; Ctrl+C ends that, "
+            "and lets the session run on\n"
+        )
+        sys.stderr.flush()
+        while client.has_control and not client.scenes():
+            client.wait_until(lambda c: bool(c.scenes()) or not c.has_control, _HOLD_CHECK_S)
+    return find_scene(client, chosen, hint=hint)
 
 
 class _Control:
@@ -302,7 +319,7 @@ def _pause(arguments: argparse.Namespace, out: TextIO) -> int:
 
 def _step(arguments: argparse.Namespace, out: TextIO) -> int:
     with _Control(arguments.session) as (client, holds):
-        scene = find_scene(client, arguments.scene, hint=_steps_meant(arguments.scene))
+        scene = _found_scene(client, arguments.scene, hint=_steps_meant(arguments.scene))
         step = client.physics_step if arguments.physics else client.step
         step(scene.scene_id, arguments.count)
         after = find_scene(client, str(scene.scene_id))
@@ -318,7 +335,7 @@ def _step(arguments: argparse.Namespace, out: TextIO) -> int:
 def _restore(arguments: argparse.Namespace, out: TextIO) -> int:
     with _Control(arguments.session) as (client, holds):
         hint = _checkpoint_meant(client, arguments.scene)
-        scene_id = find_scene(client, arguments.scene, hint=hint).scene_id
+        scene_id = _found_scene(client, arguments.scene, hint=hint).scene_id
         client.restore_initial(scene_id)
         ctl_edits.tell_last_edit(client, scene_id, out)
         if holds and _is_paused(client):
@@ -349,7 +366,7 @@ def _scene_meant(client: DebuggerClient, arguments: argparse.Namespace) -> int:
     # They are the session's: how many there still are, or whether any, does not matter.
     if getattr(arguments, "ended", False):
         return 0
-    return find_scene(client, arguments.scene).scene_id
+    return _found_scene(client, arguments.scene).scene_id
 
 
 def _is_paused(client: DebuggerClient) -> bool:

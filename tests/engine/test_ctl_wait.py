@@ -38,7 +38,7 @@ Start = Callable[..., Any]
 
 
 class Waiting:
-    """A ``stroboscope ctl wait`` that runs."""
+    """A ``stroboscope ctl …`` that runs."""
 
     def __init__(
         self, warm: WarmProcess, words: tuple[object, ...], folder: Path, until: Callable[..., None]
@@ -48,7 +48,7 @@ class Waiting:
         descriptors = [os.open(each, os.O_WRONLY | os.O_CREAT, 0o600) for each in self._files]
         descriptors.insert(1, os.open(os.devnull, os.O_RDONLY))
         try:
-            words = ("ctl", *words) if "wait" in words else ("ctl", "wait", *words)
+            words = ("ctl", *words)
             self.process = warm.start(COMMAND, *map(str, words), descriptors=tuple(descriptors))
         finally:
             for each in descriptors:
@@ -58,6 +58,10 @@ class Waiting:
         """Wait until it has said that on standard error."""
         self._until(lambda: text in self._files[1].read_text(), DEADLINE_S)
         return self
+
+    def printed(self, text: str) -> None:
+        """Wait until it has written that on standard output, and nothing else."""
+        self._until(lambda: self._files[0].read_text() == text, DEADLINE_S)
 
     def end(self) -> tuple[int, str]:
         """Wait for its end; return its exit code and what it has written."""
@@ -71,10 +75,16 @@ class Waiting:
 
 
 @pytest.fixture
-def wait(
+def wait(start_ctl: Wait) -> Wait:
+    """``wait("--step", 300)``: run ``ctl wait --step 300`` in the background."""
+    return lambda *words: start_ctl("wait", *words)
+
+
+@pytest.fixture
+def start_ctl(
     warm_process: WarmProcess, tmp_path: Path, wait_until: Callable[..., None]
 ) -> Iterator[Wait]:
-    """``wait("--step", 300)``: run that in the background."""
+    """``start_ctl("step", "-n", 3)``: run that in the background."""
     made: list[Waiting] = []
 
     def start(*words: object) -> Waiting:
@@ -312,10 +322,12 @@ def test_it_waits_for_a_session_that_is_still_to_come_and_starts_nothing_by_that
 
 
 @pytest.mark.leaves_runtime_files
-def test_where_nobody_is_attached_it_sees_how_far_a_scene_is(start_warm: Start, wait: Wait) -> None:
+def test_where_nobody_is_attached_it_sees_how_far_a_scene_is(
+    start_warm: Start, start_ctl: Wait, wait: Wait
+) -> None:
     script = start_warm(UNKNOWING, "inf", command=["stroboscope", "run", "--no-window"])
     session = script.session().session_id
-    assert wait("--session", session, "wait", "--step", 500).end()[0] == 0
+    assert start_ctl("--session", session, "wait", "--step", 500).end()[0] == 0
     stop = wait("--stop", "--timeout", 0.2)
     assert stop.end()[0] == 4
     assert "nobody controls this session: nothing holds it" in stop.errors
@@ -327,3 +339,30 @@ def test_what_can_t_be_waited_for_is_refused(words: str, wait: Wait) -> None:
     waiting = wait(*words.split())
     assert waiting.end()[0] == 2
     assert "number of 0 or more" in waiting.errors
+
+
+COMES_LATE = STEPS.replace(
+    'scene = physics.create_scene("arm", MODEL)\n', "import pathlib, time\n"
+).replace(
+    "    while physics",
+    "    while not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.01)\n"
+    '    scene = physics.create_scene("arm", MODEL)\n'
+    "    while physics",
+)
+
+
+def test_a_command_that_a_script_has_waited_for_waits_for_its_first_scene(
+    start_warm: Start, start_ctl: Wait, wait: Wait, tmp_path: Path
+) -> None:
+    script = start_warm(COMES_LATE, str(tmp_path / "model"))
+    script.session()
+    step = start_ctl("step", "-n", 50).noted("there is no scene yet: waiting for the first one")
+    (tmp_path / "model").touch()
+    assert wait("--step", 50).end() == (
+        0,
+        "arm: physics step 50 was reached, it is at step 50, 0.1 s\n",
+    )
+    step.printed("arm: step 50, 0.1 s\npaused; Ctrl+C lets the session run on\n")
+    step.process.send_signal(signal.SIGINT)
+    assert step.end()[0] == 0
+    assert script.end()[0] == 0
