@@ -120,6 +120,13 @@ class StepRows:
         if self._is_done_uncounted() and handler_came_into(_OURS):
             self._keep_row(completes=not self._is_part)
 
+    @property
+    def is_within_step(self) -> bool:
+        """Whether a callback of MuJoCo's is running, somewhere within a physics step."""
+        if self._under_way is None or self._is_done_uncounted():
+            return False
+        return not handler_came_into(_OURS)
+
     def row_begun(self) -> "NDArray[np.float64] | None":
         """Return the row of the step that has begun and is not done; None: none has.
 

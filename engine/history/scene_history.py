@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["SceneHistory"]
 
 _STATE_CHANGED = "the state was changed between two steps"
+_TORN = "not reproducible: a callback within this very step has put another state in its place"
 # Rows between two full copies, where a row alone does not say how the scene goes on.
 _KEYFRAME_INTERVAL = 64
 # Fewer where steps are slow: so many that they take so long together [s], and at least some.
@@ -423,6 +424,8 @@ class SceneHistory:
         has_row = bool(self.ring.advance or self.recording) or kind is SegmentKind.BEGIN
         if not (has_row or (self.is_synced and self.sync_taps)):
             return segment  # the first one begins with the first row
+        if not ahead and self._scene.stepper.is_within_step:
+            self.segments.doubt(axis, axis + 1, _TORN)
         models = self.models
         stretch = Stretch(
             segment, counters.total_steps, self.options_in_force(), lost=models.lost, left=left
@@ -528,9 +531,8 @@ class SceneHistory:
         elif follows and (time != self.time_after or motion.tobytes() != self.after):
             follows = False
             if not self._is_edited_again(axis):
-                self.models.look(
-                    in_passing=True
-                )  # the step before tells with which model it was taken
+                # The step before tells with which model it was taken.
+                self.models.look(in_passing=True)
                 self._open(SegmentKind.EDIT, _STATE_CHANGED, -1, left=self.left)
                 self._opened_at = axis
         if ring.at == ring.size or ring.is_turning:

@@ -468,3 +468,19 @@ def test_frames_of_a_file_whose_steps_had_a_callback_say_that_it_is_not_there(
         replayed.scene.keep_history(True)
         replayed.step(5)
         assert notes(replayed, 20, 25) == {""}
+
+
+def test_a_step_in_whose_middle_a_callback_has_restored_says_so(sensed: Run) -> None:
+    """The next row begins another stretch: nothing else tells that this step was torn."""
+    sensed.step(5)
+    scene, kept = sensed.scene, sensed.scene.checkpoint()
+    sensed.step(5)
+    mujoco.set_mjcb_passive(lambda _model, _data: scene.restore(kept))
+    try:
+        sensed.step(1)
+    finally:
+        mujoco.set_mjcb_passive(None)
+    sensed.step(5)
+    assert notes(sensed, 10, 11) == {"not reproducible"}
+    assert notes(sensed, 0, 10) | notes(sensed, 11, 16) == {""}
+    assert 10 not in sensed.read("qacc")[0]
