@@ -28,6 +28,7 @@ from stroboscope.engine.physics_options import (
     read_option,
     write_option,
 )
+from stroboscope.engine.rollouts.constants import constants_text, work_out_constants
 from stroboscope.engine.rollouts.gain_edits import GainEdit, GainEdits
 from stroboscope.engine.signal_channels import channel_table
 
@@ -105,8 +106,7 @@ def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter
     gains = GainEdits(model, adapter=adapter)
     controls: list[tuple[int, NDArray[np.float64]]] = []
     forces: list[tuple[int, NDArray[np.float64]]] = []
-    timestep = None
-    constants = False
+    timestep, stale = None, None
     for edit in edits:
         values = _checked_values(edit)
         match edit.kind:
@@ -116,8 +116,9 @@ def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter
                     timestep = float(values[0])
             case EditKind.MODEL:
                 placed = _placed(model, edit, labels)
+                if stale is None and _gives_constants(placed.name, adapter):
+                    stale = constants_text(model, adapter=adapter)
                 texts.append(_edit_model(model, placed, labels))
-                constants = constants or _gives_constants(placed.name, adapter)
             case EditKind.CONTROL:
                 texts.append(_input_text(model, edit, "ctrl", int(model.nu), "held at", adapter))
                 controls.append((edit.index, values))
@@ -130,10 +131,10 @@ def apply_what_if(model: Any, edits: Sequence[WhatIf], *, adapter: MujocoAdapter
             case EditKind.GAIN | EditKind.GAIN_FACTOR:
                 if (done := gains.apply(edit)) not in texts:
                     texts.append(done)
-    if constants:
-        adapter.module.mj_setConst(model, adapter.module.MjData(model))
+    if stale is not None:
+        work_out_constants(model, adapter=adapter)
     return AppliedEdits(
-        texts=_texts(texts),
+        texts=(*_texts(texts), stale) if stale else _texts(texts),
         titles=tuple(each if isinstance(each, str) else each.title for each in texts),
         timestep=timestep,
         controls=tuple(controls),

@@ -204,6 +204,22 @@ def test_another_gain_or_armature_does_what_a_model_with_it_does(
     assert armature.reproducible == ""
 
 
+def test_constants_that_the_script_has_not_worked_out_are_told_of_beside_the_edit(
+    make_scene: Make, recorded: Callable[..., RecordedRows]
+) -> None:
+    """With a mass alone steps go on with those of before: the edit isn't all that differs."""
+    scene = make_scene("arm")
+    place = tuple(map(float, scene.model.body_pos[1]))
+    same = WhatIf(kind=EditKind.MODEL, name="body_pos", index=3, values=place)
+    plain = run(scene, recorded(scene, 20), same)
+    assert len(plain.edits) == 1
+    scene.model.body_mass[1] *= 1.5
+    stale = run(scene, recorded(scene, 20), same)
+    assert "mj_setConst" in stale.edits[-1]
+    mujoco.mj_setConst(scene.model, mujoco.MjData(scene.model))
+    assert len(run(scene, recorded(scene, 20), same).edits) == 1
+
+
 def test_half_the_timestep_runs_the_same_time_with_the_inputs_of_their_time(
     make_scene: Make, recorded: Callable[..., RecordedRows]
 ) -> None:
