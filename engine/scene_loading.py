@@ -251,7 +251,8 @@ def _put_environments(environments: "Environments", change: ChangedField) -> str
     if change.environments and len(values) != environments.count:
         return f"the file has {len(values)} environments, this scene {environments.count}"
     try:
-        environments.expand(change.field)[...] = values
+        environments.own(change.field)[...] = values
+        environments.flags.settle()
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         return str(error)
     return ""

@@ -185,7 +185,7 @@ class BatchBackend(MujocoBackend):
         selected.refresh()
         super().edit_option(name, values)
         option = selected.world.model.opt
-        theirs = envs.batch.get_model(selected.env).opt
+        theirs = envs.model_of(selected.env).opt
         for field in envs.option_fields():
             attribute = field.partition(".")[2]
             value = getattr(option, attribute)

@@ -1,6 +1,5 @@
 """A whole batched scene as a value: what ``pickle`` and ``copy.deepcopy`` of one carry."""
 
-import copy
 import dataclasses
 import logging
 from typing import TYPE_CHECKING
@@ -9,8 +8,8 @@ import numpy as np
 
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint
+from stroboscope.engine.batch.env_fields import model_as_made
 from stroboscope.engine.errors import StateError, StateMismatchError
-from stroboscope.engine.model_fields import write_field
 from stroboscope.engine.model_source import ModelSource
 from stroboscope.engine.mujoco_adapter import MujocoAdapter
 from stroboscope.engine.scene_copy import model_of
@@ -44,16 +43,13 @@ class BatchCopy:
 def copy_of_batch(scene: "BatchScene") -> BatchCopy:
     """Return the scene as it stands; StateError when that can't be carried."""
     world, adapter = scene.world, scene.environments.adapter
-    # The world's model has values of the environment that is looked at.
-    model, fields = copy.copy(world.model), world.codec.fields
-    for change in fields.changes(model):
-        before = fields.value(change.field)
-        if before is None:
-            raise StateError(
-                f"scene {scene.name!r} can't be copied: environments have values of their own of "
-                f"{change.field}, and only a checksum of the model's is kept"
-            )
-        write_field(model, change.field, before)
+    model, lost = model_as_made(scene.environments, world.codec.fields)
+    if lost:
+        raise StateError(
+            f"scene {scene.name!r} can't be copied: {', '.join(lost)} of scene.model was written "
+            "into, which has no effect in a batch, and only a checksum of it is kept: make the "
+            "scene with a model that has these values"
+        )
     content = np.empty(adapter.module.mj_sizeModel(model), dtype=np.uint8)
     adapter.module.mj_saveModel(model, None, content)
     return BatchCopy(

@@ -237,10 +237,13 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
         return self.environments.expand(name)
 
     def set_const(self, *, envs_idx: object = None) -> None:
-        """Compute what follows from fields written with :meth:`expand`, as ``mj_setConst``."""
+        """Compute what follows from fields written with :meth:`expand`, as ``mj_setConst``.
+
+        Raises ``mujoco.batch.SimulationError`` for environments that MuJoCo refuses; the others
+        are done then.
+        """
         self._guard()
-        self.environments.batch.set_const(np.sort(self._chosen(envs_idx)))
-        self.environments.note_derived()
+        self.environments.set_const(np.sort(self._chosen(envs_idx)))
 
     def get_data(self, env: int) -> Any:
         """Return the state of one environment in a ``mujoco.MjData`` of its own.
@@ -256,7 +259,7 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
     def get_model(self, env: int) -> Any:
         """Return a copy of the model with one environment's own values."""
         self._guard()
-        return self.environments.batch.get_model(self._one(env))
+        return self.environments.model_of(self._one(env))
 
     @property
     def step_count(self) -> NDArray[np.int64]:

@@ -398,13 +398,16 @@ class BatchStates:
         before = self._scene.batch_history.counts()
         counters = envs.counters
         steps, physics = counters.step_count(source), counters.physics_count(source)
+        difference = ""
         if len(targets):
-            self._reset_model(targets, keyframe=-1)
-            envs.state[targets] = envs.state[source]
             for values in envs.expanded.values():
                 values[targets] = values[source]
+            difference = envs.flags.settle()
+            self._reset_model(targets, keyframe=-1)
+            envs.state[targets] = envs.state[source]
             counters.put(targets, steps, physics)
             self._scene.replaced(
                 SegmentKind.RESTORE, targets, before=before, text=f"a copy of environment {source}"
             )
-        return Exactness(SLEEP_REASON if envs.is_inexact else "")
+        reasons = (difference, SLEEP_REASON if envs.is_inexact else "")
+        return Exactness("; ".join(filter(None, reasons)))

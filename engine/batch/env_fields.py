@@ -1,5 +1,6 @@
 """Model fields that environments have values of their own of, against those of a checkpoint."""
 
+import copy
 import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,17 +11,33 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.backend import Stayed
 from stroboscope.engine.checkpoint import Checkpoint
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
-from stroboscope.engine.model_fields import ModelFields
+from stroboscope.engine.model_fields import ModelFields, write_field
 from stroboscope.engine.physics_options import options_stayed
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.environments import Environments
 
-__all__ = ["EnvFields"]
+__all__ = ["EnvFields", "model_as_made"]
 
 Fields = Mapping[str, NDArray[Any]]
 """Values by name, (n, …): one per environment that is meant."""
 Indices = NDArray[np.intp]
+
+
+def model_as_made(envs: "Environments", base: ModelFields) -> tuple[Any, list[str]]:
+    """Return a copy of the model as the batch was made with it, whose fields are ``base``.
+
+    What a script has written into it since has no effect in the batch. And which of it can't be
+    put back, as only a checksum is kept.
+    """
+    model, lost = copy.copy(envs.model), []
+    for name in base.changed(model):
+        before = base.value(name)
+        if before is None:
+            lost.append(name)
+        else:
+            write_field(model, name, before)
+    return model, lost
 
 
 class EnvFields:
@@ -52,7 +69,7 @@ class EnvFields:
         """Raise StateMismatchError or StateCorruptError for what no environment can have."""
         for name, values in fields.items():
             try:
-                mine = self._envs.expand(name)
+                mine = self._envs.own(name)
             except ValueError as error:
                 raise StateMismatchError(
                     f"the checkpoint holds {name} with another value, which environments can't "
@@ -69,7 +86,8 @@ class EnvFields:
         for name in self._names(fields):
             then = self._then(name, fields, len(targets))
             if then is not None:
-                self._envs.expand(name)[targets] = then
+                self._envs.own(name)[targets] = then
+        self._envs.flags.settle()
 
     def difference(self, fields: Fields, targets: Indices) -> str:
         """Return which fields have other values now; empty when none has."""

@@ -1,5 +1,6 @@
 """The environments of a batched scene: their rows, their counters, and their native threads."""
 
+import copy
 import ctypes
 from typing import Any
 
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from stroboscope.debugger_protocol.backend import Clock
 from stroboscope.debugger_protocol.signal_handlers import is_of_handler
 from stroboscope.engine.arguments import plain_text
+from stroboscope.engine.batch.env_flags import EnvFlags, is_flag
 from stroboscope.engine.checkpoint import Counters
 from stroboscope.engine.errors import EngineError, MujocoUnavailableError
 from stroboscope.engine.hidden_state import needs_hidden_state
@@ -74,6 +76,7 @@ class Environments:
         of a signal has raised."""
         self.expanded: dict[str, NDArray[Any]] = {}
         """Fields of the model that each environment has values of its own of, by name."""
+        self.flags = EnvFlags(self)
 
     # --- stepping
 
@@ -82,7 +85,7 @@ class Environments:
         before = self._some_times.copy()
         try:
             self.batch.step(nstep=nstep)
-        except self._module.SimulationError as error:
+        except self.simulation_error as error:
             self.is_stepped = True
             return np.asarray(error.ids, dtype=np.intp)
         except BaseException as error:
@@ -120,6 +123,11 @@ class Environments:
     def expand(self, name: str) -> NDArray[Any]:
         """Give a field of the model values per environment; return them, (n_envs, …)."""
         name = plain_text(name, "the name of a field of the model")
+        if is_flag(name):
+            raise ValueError(
+                f"expand({name!r}): it can't be written: set_const() finds it of what was written "
+                "into other fields"
+            )
         found = self.expanded.get(name)
         if found is None:
             try:
@@ -128,7 +136,27 @@ class Environments:
                 raise ValueError(f"expand({name!r}): {error}") from error
         return found
 
-    def note_derived(self) -> None:
+    def own(self, name: str) -> NDArray[Any]:
+        """Return the same also of what ``mj_setConst`` finds, see :meth:`EnvFlags.settle`."""
+        return self.flags.own(name) if is_flag(name) else self.expand(name)
+
+    @property
+    def simulation_error(self) -> Any:
+        """What MuJoCo raises where it fails on some of them."""
+        return self._module.SimulationError
+
+    def set_const(self, chosen: NDArray[np.intp]) -> None:
+        """Call ``mj_setConst`` for these, in ascending order, and note what it has written.
+
+        Where it fails on some, the others are done.
+        """
+        try:
+            self.batch.set_const(chosen)
+        finally:
+            self._note_derived()
+            self.flags.note(chosen)
+
+    def _note_derived(self) -> None:
         """Note which fields ``mj_setConst`` has given values per environment."""
         batch = self.batch
         # MuJoCo 3 has it without saying so.
@@ -139,9 +167,15 @@ class Environments:
                 self.expand(name)
 
     def fill_model(self, env: int, model: Any) -> None:
-        """Write the values that one environment steps with into ``model``."""
+        """Write the values that one environment steps with into a copy of the model."""
         if self.expanded:
-            self.batch.get_model(env, model)
+            self.flags.fill(env, model)
+
+    def model_of(self, env: int) -> Any:
+        """Return a copy of the model with the values that one environment steps with."""
+        model = copy.copy(self.model)
+        self.flags.fill(env, model)
+        return model
 
     def fill_data(self, env: int, data: Any, *, model: Any) -> None:
         """Put the state of one environment into ``data``, what sleeps included."""

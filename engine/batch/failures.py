@@ -106,9 +106,7 @@ class BatchWatch:
 
     def _new_watch(self, env: int) -> StepWatch:
         envs = self._envs
-        model = envs.model
-        if envs.expanded:
-            model = envs.batch.get_model(env)
+        model = envs.model_of(env) if envs.expanded else envs.model
         views: Any = _EnvViews(envs, env, timestep=float(model.opt.timestep))
         return StepWatch(views, model, adapter=envs.adapter)
 

@@ -3,12 +3,14 @@
 import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from stroboscope.engine.batch.env_fields import model_as_made
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, SavedField
 from stroboscope.engine.errors import StateCorruptError, StateMismatchError
 from stroboscope.engine.model_changes import ModelChanges
 from stroboscope.engine.model_fields import read_field, write_field
 
 if TYPE_CHECKING:
+    from stroboscope.engine.batch.environments import Environments
     from stroboscope.engine.scene import Scene
 
 __all__ = ["RolloutModel", "rollout_model"]
@@ -36,10 +38,11 @@ def rollout_model(scene: "Scene", begin: Checkpoint) -> RolloutModel:
     """
     model = scene.model  # guarded: only its owner may use the scene
     codec = scene.world.codec
-    if getattr(scene, "environments", None) is not None:
+    environments = getattr(scene, "environments", None)
+    if environments is not None:
         # The timestep may be the environment's own, which is looked at below.
         codec.check_object(begin, timestep=begin.timestep)
-        return _of_environment(scene, begin)
+        return _of_environment(scene, environments, begin)
     codec.check_object(begin, timestep=scene.timestep_of_state)
     if scene.nominal_timestep is not None:  # inside a step that has a shorter one
         model = copy.copy(model)
@@ -51,15 +54,12 @@ def rollout_model(scene: "Scene", begin: Checkpoint) -> RolloutModel:
     return RolloutModel(model, record, difference, is_own=False)
 
 
-def _of_environment(scene: "Scene", begin: Checkpoint) -> RolloutModel:
+def _of_environment(
+    scene: "Scene", environments: "Environments", begin: Checkpoint
+) -> RolloutModel:
     """Return the model as the batch was made with it, with the changes that a checkpoint says."""
-    codec, record = scene.world.codec, begin.record
-    first = codec.fields
-    model = copy.copy(scene.model)
-    for name in first.changed(model):  # what a script writes there has no effect in the batch
-        before = first.value(name)
-        if before is not None:
-            write_field(model, name, before)
+    record = begin.record
+    model, lost = model_as_made(environments, scene.world.codec.fields)
     for saved in record.changes:
         _write(model, saved)
     if float(model.opt.timestep) != begin.timestep:
@@ -70,7 +70,9 @@ def _of_environment(scene: "Scene", begin: Checkpoint) -> RolloutModel:
             "(scene.checkpoint(name)), or give scene= a scene that has this timestep"
         )
     kept = CheckpointRecord(compared=record.compared, changes=record.changes, doubt=record.doubt)
-    return RolloutModel(model, kept, record.doubt, is_own=True)
+    said = f"{', '.join(lost)} of scene.model was written into, unlike the batch's" if lost else ""
+    difference = "; ".join(filter(None, (record.doubt, said)))
+    return RolloutModel(model, kept, difference, is_own=True)
 
 
 def _write(model: Any, saved: SavedField) -> None:
