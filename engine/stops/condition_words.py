@@ -197,7 +197,7 @@ def _tell_value(
     if channel == JOINT_MARGIN:
         _tell_margin(subject, name, value, values, found)
         return
-    whose = f" of {name}" if name and name not in reference else ""
+    whose = _whose(name, reference, is_one=len(vector) == 1)
     text = f"{reference}{whose} = {_written(value, found.against)} {unit}".rstrip()
     if channel in ("contact", "contact.depth", "contact.force") and found.elements == ():
         use = expression.channels[0]
@@ -209,6 +209,16 @@ def _tell_value(
         index = _index(subject, "actuator", name, subject.adapter.actuator_count(subject.model))
         found.elements = (subject.ref("actuator", index),)
     found.texts.append(text)
+
+
+def _whose(name: str, reference: str, *, is_one: bool) -> str:
+    """Return " of trunk.z", or as much of it as ``reference`` does not say."""
+    if not name or name in reference:
+        return ""
+    element, _, component = name.rpartition(".")
+    if element and (f"'{element}'" in reference or f'"{element}"' in reference):
+        return "" if is_one else f" ({component})"
+    return f" of {name}"
 
 
 _OF_DOFS = frozenset({"qpos", "qvel", "qacc", "qfrc_applied", "qfrc_actuator", "qfrc_constraint"})

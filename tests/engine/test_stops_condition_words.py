@@ -132,6 +132,27 @@ def test_a_value_is_written_with_the_digits_that_tell_it_from_the_threshold(
     assert told in stopped.message
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("xpos['ball'][0] > 0.001", ": xpos['ball'][0] = 0.00"),
+        ('xpos["ball"][0] > 0.001', ': xpos["ball"][0] = 0.00'),
+        ("max(xpos['ball']) > 0.3", ": xpos['ball'] (x) = 0.30"),
+        ("qpos[0] > 0.001", ": qpos[0] of slide = 0.00"),
+    ],
+)
+def test_what_an_expression_names_is_not_named_twice(
+    scene: physics.Scene, text: str, told: str
+) -> None:
+    scene.break_when(text)
+    scene.data.qvel[0] = 1.0
+    stopped = None
+    while stopped is None and scene.get_total_simulation_time() < 1.0:
+        stopped = stop_of_a_step(scene)
+    assert stopped is not None
+    assert told in stopped.message
+
+
 def test_two_signals_that_are_compared_are_told_apart(scene: physics.Scene) -> None:
     scene.break_when("qvel['slide'] > qvel['turn']")
     scene.data.qvel[:] = 1.0000000002, 1.0000000001
