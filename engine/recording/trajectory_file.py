@@ -62,7 +62,8 @@ class TrajectoryFile:
     a reset, a restore or an edit is always there. ``chunk_size``: frames per block, None: what
     reads fast, and of what was kept in memory a quarter of a second. ``max_size`` [bytes]: the file
     is closed then as an intact one, and the next step raises RecordingFullError, or ``stop()``
-    where none follows; with ``rotate`` it goes on in another file instead (``run-2.mcap``).
+    where none follows; with ``rotate`` it goes on in another file instead (``run-2.mcap``). What
+    was kept in memory is as large as it is.
 
     ``keep_last`` [s of simulation time] makes it a flight recorder: nothing is written while the
     scene runs, that much of it is kept in memory. It is written when recording stops; with

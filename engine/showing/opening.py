@@ -77,6 +77,11 @@ def main(argv: Sequence[str], *, complain: Callable[[str], None] | None = None) 
         return 130
 
 
+def _begins_with(file: str) -> str:
+    with open(file, "rb") as stream:
+        return f" (it begins with {stream.read(8)!r})"
+
+
 def show_file(options: OpenOptions) -> int:
     """Show a file by its kind; raises EngineError when it can't be shown."""
     file = os.fspath(found_file(Path(options.file), RECORDED, SCENE))
@@ -88,7 +93,8 @@ def show_file(options: OpenOptions) -> int:
     if show is None:
         raise FileFormatError(
             options.file,
-            "it is nothing that can be shown" + (f" ({kind})" if kind != FileKind.UNKNOWN else ""),
+            "it is nothing that can be shown"
+            + (f" ({kind})" if kind != FileKind.UNKNOWN else _begins_with(options.file)),
             "name a scene (.strobe), a model (MJCF, URDF, MJZ, MJB) or a recorded run (.mcap)",
         )
     # What compiles its model starts while everything else is imported here.

@@ -162,6 +162,8 @@ class _Part:
     its begin."""
     changed: list[int] = dataclasses.field(default_factory=list)
     """Steps before which the state must have been changed, as rows say and no event does."""
+    following: int = 0
+    """How many of its frames are what a step from the one before leads to, as the file says."""
     gaps: list[str] = dataclasses.field(default_factory=list)
     """Which steps are missing, and no event says why."""
 
@@ -305,8 +307,10 @@ def _summary(
         outcome = Outcome.DAMAGED
     elif seen:
         outcome = Outcome.UNKNOWN
-    elif not checked and _has_steps(rows):
+    elif checked < (following := sum(part.following for part in parts)):
         outcome, note = Outcome.UNKNOWN, _NOTE_HIDDEN
+        if checked:
+            note = f"{following - checked:,} frames could not be compared: {note}"
     else:
         outcome = Outcome.CHANGED if changes or models else Outcome.SAME
     return Verification(
@@ -345,14 +349,6 @@ def _follows_at(rows: RecordedRows, axis: int) -> bool:
         return rows.follows_at(axis)
     except FileDamagedError:
         return True
-
-
-def _has_steps(rows: RecordedRows) -> bool:
-    """Return whether any frame is what a step from the one before leads to."""
-    return any(
-        rows.follows(frame) and rows.axis(frame) == rows.axis(frame - 1) + 1
-        for frame in range(1, rows.count)
-    )
 
 
 def _models(
@@ -410,6 +406,8 @@ class _Checker:
         last = self._rows.index.last_axis[number - 1] if number else axes[0] - 1
         before = np.concatenate(([last], axes[:-1]))
         is_jump = axes != before + 1
+        part.following = int(np.count_nonzero(~is_jump & (block.flags == 0)))
+        part.following -= not number and not is_jump[0] and not block.flags[0]
         for at in np.flatnonzero(is_jump | (block.flags != 0)).tolist():
             axis, previous = int(axes[at]), int(before[at])
             if axis in self._told or (not number and not at):

@@ -113,7 +113,7 @@ def test_a_step_that_fails_holds_the_scene_with_the_reason(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"hello", "nothing that can be shown"),
+        (b"hello", "nothing that can be shown (it begins with b'hello')"),
         (b"<mujoco><nonsense/></mujoco>", "unrecognized element"),
         (b'<mujoco><include file="/etc/passwd"/></mujoco>', "lies outside of the folder"),
         (b"PK\x03\x04" + b"\0" * 60, "its end is missing"),

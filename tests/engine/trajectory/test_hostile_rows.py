@@ -4,6 +4,7 @@ Each mutated file or checkpoint is read by a process of its own: it may refuse i
 by a signal.
 """
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -24,7 +25,7 @@ import stroboscope.engine as physics
 from stroboscope.engine.checkpoint import Checkpoint
 from stroboscope.engine.errors import ModelError, StateCorruptError
 from stroboscope.engine.files.errors import FileDamagedError
-from stroboscope.engine.files.frames import FileEvent, RecordMode, SceneRecord
+from stroboscope.engine.files.frames import FileEvent, RecordMode, RowBlock, SceneRecord
 from stroboscope.engine.mujoco_adapter import load_mujoco
 from stroboscope.engine.row_indices import RowIndices
 from stroboscope.engine.row_layout import RowLayout
@@ -364,3 +365,35 @@ def test_steps_that_are_not_in_a_file_are_named(tmp_path: Path) -> None:
         found = trajectory.verify(jobs=1)
     assert found.exit_code == 2
     assert "steps 20 to 29 are not in the file" in str(found)
+
+
+def test_frames_that_nothing_leads_to_for_want_of_what_no_row_says_are_told(tmp_path: Path) -> None:
+    scene = physics.create_scene("Asleep", SLEEPING)
+    with scene.start_recording(physics.TrajectoryFile(tmp_path / "run", chunk_size=16)):
+        for _ in range(40):
+            scene.step()
+        scene.reset()
+        for _ in range(60):
+            scene.step()
+    blocks = 0
+
+    def without_hidden(block: RowBlock) -> RowBlock:
+        nonlocal blocks
+        blocks += 1
+        if blocks <= 3:
+            return block
+        rows = block.rows.copy()
+        rows[:, 1] += np.arange(block.count)  # any numbers
+        return dataclasses.replace(block, rows=rows, axes=block.axes + 1, hidden=b"")
+
+    def later(event: FileEvent) -> FileEvent:
+        return msgspec.structs.replace(event, axis=event.axis + (event.axis >= 40))
+
+    path = rewrite_file(
+        tmp_path / "run.mcap", tmp_path / "tampered.mcap", block=without_hidden, event=later
+    )
+    with load_trajectory(tmp_path / "run.mcap") as honest, load_trajectory(path) as tampered:
+        assert honest.verify(jobs=1).exit_code == 0
+        found = tampered.verify(jobs=1)
+    assert found.exit_code == 3
+    assert "60 frames could not be compared" in str(found)
