@@ -2,6 +2,7 @@
 
 import dataclasses
 import enum
+from collections.abc import Sequence
 
 import msgspec
 import numpy as np
@@ -16,6 +17,7 @@ __all__ = [
     "RowFlag",
     "SceneRecord",
     "Segment",
+    "not_in_file",
 ]
 
 
@@ -122,7 +124,9 @@ class SceneRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``width``: columns of a row. ``columns``: which array stands where. ``inputs``: begin and end of
     the columns that a script writes between steps. ``options``: what the scene was made with.
     ``model``: the name of the attachment with the scene's bundle. ``exactness``: empty, or why a
-    resumed scene goes on approximately only. ``n_envs``: 0 for one world without environments;
+    resumed scene goes on approximately only. ``callbacks``: which of MuJoCo's the script had set,
+    as steps called them and no file holds them; None: an older file, where exactness says it.
+    ``n_envs``: 0 for one world without environments;
     ``envs``: those whose rows are here, each a scene of its own record.
     """
 
@@ -140,6 +144,19 @@ class SceneRecord(msgspec.Struct, frozen=True, kw_only=True):
     n_envs: int = 0
     env: int = -1
     options: dict[str, object] = {}
+    callbacks: tuple[str, ...] | None = None
+
+    @property
+    def without(self) -> str:
+        """What steps called and no file holds, in words; empty for nothing."""
+        if self.callbacks is None:
+            return self.exactness if "mjcb_" in self.exactness else ""
+        return not_in_file(self.callbacks)
+
+
+def not_in_file(callbacks: Sequence[str]) -> str:
+    """Return in words which callbacks no file holds; empty for none."""
+    return f"the script's {' and '.join(callbacks)} can't be in a file" if callbacks else ""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):

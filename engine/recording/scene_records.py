@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 from stroboscope.engine.env_indices import env_indices, refuse_environments
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.compression import Compressor
-from stroboscope.engine.files.frames import Manifest, RecordMode, SceneRecord, Segment
+from stroboscope.engine.files.frames import (
+    Manifest,
+    RecordMode,
+    SceneRecord,
+    Segment,
+    not_in_file,
+)
 from stroboscope.engine.files.manifest import FORMAT
 from stroboscope.engine.mjb import mjb_of
 from stroboscope.engine.recording.by_owner import is_mine
@@ -81,6 +87,7 @@ def record_of(
     world = scene.world
     layout = RowLayout(world.model, adapter=world.adapter)
     every = wanted.every_at(scene.timestep_of_state)
+    callbacks = tuple(n for n in world.adapter.installed_callbacks() if n != "mjcb_time")
     return SceneRecord(
         index=index,
         name=scene.name,
@@ -94,8 +101,11 @@ def record_of(
         timestep=scene.timestep_of_state,
         mode=_mode(world, wanted, every=every),
         every=every,
-        exactness=world.codec.inexact_reason or _not_in_file(world, every=every),
+        exactness=world.codec.inexact_reason
+        or not_in_file(callbacks)
+        or _not_in_rows(world, every=every),
         options=_plain(world),
+        callbacks=callbacks,
     )
 
 
@@ -183,11 +193,8 @@ class _Everything(Collection[str]):
         return 0
 
 
-def _not_in_file(world: "World", *, every: int) -> str:
-    """Return what a step needs and no file of a scene holds; empty where it holds all."""
-    callbacks = [name for name in world.adapter.installed_callbacks() if name != "mjcb_time"]
-    if callbacks:
-        return f"the script's {' and '.join(callbacks)} can't be in a file"
+def _not_in_rows(world: "World", *, every: int) -> str:
+    """Return what a step needs and the rows of a file don't say; empty where they say all."""
     if every > 1 and world.codec.keeps_sleep:
         return f"which bodies sleep is not known of every {every}. step"
     return ""

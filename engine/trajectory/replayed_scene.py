@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ReplayedScene"]
 
-# How the names of MuJoCo's callbacks begin: what follows from a state is computed with them.
-_CALLBACK = "mjcb_"
-
 
 class ReplayedScene:
     """Builds the scene when it is needed; owner thread only.
@@ -111,8 +108,7 @@ class ReplayedScene:
             FileKeyframes(self._rows, check=scene.world.codec.check_hidden),
             self._stretches,
         )
-        if _CALLBACK in self._record.exactness:
-            scene.history.recorded_without = self._record.exactness
+        scene.history.recorded_without = self._record.without
         scene.history.is_recorded_here = not why_different(
             self._reader.manifest, self._record, version=scene.world.adapter.version
         )

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,14 +27,22 @@ def test_a_golden_file_opens_as_it_always_did(version: int, suffix: str) -> None
     with TrajectoryReader(_FOLDER / f"version_{version}{suffix}.mcap") as reader:
         assert reader.complete == (not suffix)
         assert reader.damage == ()
-        assert json.loads(json.dumps(make.contents(reader))) == expected
+        assert _of_version(make.contents(reader)) == expected
+
+
+def _of_version(contents: dict[str, Any]) -> dict[str, Any]:
+    """Return contents without the keys that files of version 1 have got since: none says more."""
+    found: dict[str, Any] = json.loads(json.dumps(contents))
+    for scene in found["manifest"]["scenes"]:
+        assert scene.pop("callbacks") is None
+    return found
 
 
 def test_what_is_written_today_is_read_like_the_golden_file(tmp_path: Path) -> None:
     expected = json.loads((_FOLDER / f"version_{FORMAT}.json").read_text(encoding="utf-8"))
     make.write(tmp_path / "a.mcap").close()
     with TrajectoryReader(tmp_path / "a.mcap") as reader:
-        written = json.loads(json.dumps(make.contents(reader)))
+        written = _of_version(make.contents(reader))
     # Which wall times stand for those that were is the writer's choice, as far as they are kept:
     # they are compared with what was given to it.
     for scene, contents in written["scenes"].items():

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import mujoco
 import pytest
+from rewritten_file import rewrite_file
 
 import stroboscope.engine as physics
 from stroboscope.engine.recording.file_recording import FileRecording
@@ -60,6 +62,39 @@ def test_a_callback_of_mujoco_is_why_a_file_is_not_exact(make_scene: Make, tmp_p
         mujoco.set_mjcb_control(None)
     with physics.load_trajectory(recording.path) as trajectory:
         assert trajectory.exactness == "the script's mjcb_control can't be in a file"
+        assert trajectory.record.callbacks == ("mjcb_control",)
         found = trajectory.verify(jobs=1)
     assert found.exit_code == 1
     assert "the script's mjcb_control can't be in a file" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("exactness", "callbacks", "without"),
+    [
+        ("the script's mjcb_passive can't be in a file", None, True),
+        ("something else", ("mjcb_passive",), True),
+        ("a body called mjcb_passive has a plugin", (), False),
+        ("", None, False),
+    ],
+)
+def test_which_callbacks_a_script_had_a_file_says_itself_and_an_older_one_in_words(
+    make_scene: Make,
+    tmp_path: Path,
+    exactness: str,
+    callbacks: tuple[str, ...] | None,
+    without: bool,
+) -> None:
+    scene = make_scene()
+    with scene.start_recording(tmp_path / "run") as recording:
+        for _ in range(3):
+            scene.step()
+    path = rewrite_file(
+        recording.path,
+        tmp_path / "other.mcap",
+        record=lambda record: msgspec.structs.replace(
+            record, exactness=exactness, callbacks=callbacks
+        ),
+    )
+    with physics.load_trajectory(path) as trajectory:
+        told = trajectory.scene.history.recorded_without
+    assert told == ("the script's mjcb_passive can't be in a file" if without else "")
