@@ -4,7 +4,7 @@ import argparse
 from typing import TextIO
 
 from stroboscope.debugger_protocol.client import DebuggerClient
-from stroboscope.debugger_protocol.ctl_json import write_items
+from stroboscope.debugger_protocol.ctl_json import add_json, write_item, write_items
 from stroboscope.debugger_protocol.ctl_words import Add, Command
 from stroboscope.debugger_protocol.plain_text import plain_line
 from stroboscope.debugger_protocol.recording_messages import RecordingInfo
@@ -30,7 +30,7 @@ def add_arguments(add: Add) -> None:
         default="exact",
         help="every bit of every state (default), inputs and digests, or what the scene allows",
     )
-    record.add_argument("--json", action="store_true", help="list: one JSON document")
+    add_json(record)
 
 
 def only_looks(name: str, arguments: argparse.Namespace) -> bool:
@@ -41,13 +41,18 @@ def only_looks(name: str, arguments: argparse.Namespace) -> bool:
 def _record(client: DebuggerClient, scene_id: int, a: argparse.Namespace, out: TextIO) -> None:
     match a.action:
         case "start":
-            out.write(f"recording into {client.start_recording(scene_id, a.name, mode=a.mode)}\n")
+            _tell(a, out, "recording into", client.start_recording(scene_id, a.name, mode=a.mode))
         case "stop":
-            out.write(f"recorded {client.stop_recording(scene_id, a.name)}\n")
+            _tell(a, out, "recorded", client.stop_recording(scene_id, a.name))
         case "save":
-            out.write(f"saved {client.save_history(scene_id, a.name)}\n")
+            _tell(a, out, "saved", client.save_history(scene_id, a.name))
         case _:
             write_items(a, out, client.recordings(scene_id), _line, empty="nothing is recorded")
+
+
+def _tell(a: argparse.Namespace, out: TextIO, what: str, path: str) -> None:
+    """Write which file it is about."""
+    write_item(a, out, {"path": path}, lambda told: f"{what} {told['path']}\n")
 
 
 def _line(info: RecordingInfo) -> str:
