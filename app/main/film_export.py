@@ -38,6 +38,7 @@ from stroboscope.engine.display import missing_display
 from stroboscope.engine.errors import EngineError
 from stroboscope.engine.trajectory.choosing import TO_SHOW, add_choice, choice_of
 from stroboscope.engine.trajectory.commands import progress_bar
+from stroboscope.engine.trajectory.part import add_times, frames_meant
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_chosen
 
 __all__ = ["FILMS", "FilmExportError", "main", "wants_film", "write_film"]
@@ -92,6 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--to", required=True, choices=sorted(FILMS))
     parser.add_argument("-o", "--output", default=None, help="(default: beside it)")
     add_choice(parser, default=TO_SHOW)
+    add_times(parser)
     parser.add_argument("--fps", type=float, default=30.0, help="of the film (default: 30)")
     parser.add_argument(
         "--speed", type=float, default=1.0, help="times real time; 0.1 is slow motion (default: 1)"
@@ -128,6 +130,7 @@ def _export(options: argparse.Namespace) -> int:
             track=options.track,
             theme=options.theme,
             fine=options.fine,
+            part=frames_meant(trajectory, options),
             progress=bar,
         )
     sys.stdout.write(f"{target}: {frames:,} frames, {frames / spec.fps:.1f} s\n")
@@ -151,16 +154,20 @@ def write_film(
     track: str | None = None,
     theme: str = "dark",
     fine: bool = False,
+    part: range | None = None,
     progress: Callable[[float], None] = lambda _: None,
 ) -> int:
     """Draw a recorded run into a film and return how many frames that has; GUI thread only.
 
     ``camera``: the name of one of the model's; None: one that sees all of the scene as it is in the
-    first frame, and goes along with the body ``track``. ``progress`` is told how much is done, 0 to
-    1. Until the film is whole there is no file of its name, and none is left when it is
-    interrupted. Raises FilmExportError.
+    first frame, and goes along with the body ``track``. ``part``: of these frames only.
+    ``progress`` is told how much is done, 0 to 1. Until the film is whole there is no file of its
+    name, and none is left when it is interrupted. Raises FilmExportError.
     """
     wanted = trajectory.frames_at(spec.speed / spec.fps)
+    if part is not None:
+        is_in_part = (wanted >= part.start) & (wanted < part.stop)
+        wanted = wanted[is_in_part] if is_in_part.any() else np.array([part.start])
     subject = _Subject(trajectory)
     picture = _Picture(subject.description, subject.assets(), theme=theme)
     picture.show(subject.frame(int(wanted[0])))

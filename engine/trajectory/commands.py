@@ -4,10 +4,10 @@ import argparse
 import importlib
 import os
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stroboscope.debugger_protocol.plain_text import plain_text
 from stroboscope.engine.counted import counted
@@ -37,14 +37,13 @@ from stroboscope.engine.trajectory.output import (
     say_lines,
     short_name,
 )
-
-if TYPE_CHECKING:
-    from stroboscope.engine.trajectory.trajectory import Trajectory
+from stroboscope.engine.trajectory.part import add_times, episodes_of, frames_meant, has_times
 
 __all__ = ["COMMANDS", "main", "progress_bar"]
 
 COMMANDS = ("info", "verify", "repair", "cut", "export", "replay")
 _EXIT_UNREADABLE = 4
+_PROGRESS_EVERY_S = 10.0
 
 
 def main(command: str, argv: Sequence[str]) -> int:
@@ -81,17 +80,35 @@ def main(command: str, argv: Sequence[str]) -> int:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[float], None]]:
-    """Show progress, 0 to 1, in a terminal; in a file nothing."""
+def progress_bar(
+    what: str, *, every_s: float = _PROGRESS_EVERY_S
+) -> Iterator[Callable[[float], None]]:
+    """Show progress, 0 to 1, in a terminal; in a file or a pipe a line every so often."""
     tqdm = needed("tqdm").tqdm
     form = "{desc}: {percentage:3.0f} %|{bar}| {elapsed} of about {elapsed}+{remaining}"
-    off = True if sys.stderr is None else None
-    with tqdm(total=1.0, desc=what, bar_format=form, disable=off, file=sys.stderr) as bar:
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield _told_in_lines(what, every_s)
+        return
+    with tqdm(total=1.0, desc=what, bar_format=form, file=sys.stderr) as bar:
 
         def show(done: float) -> None:
             bar.update(max(0.0, done - bar.n))
 
         yield show
+
+
+def _told_in_lines(what: str, every_s: float) -> Callable[[float], None]:
+    due = time.monotonic() + every_s
+
+    def show(done: float) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if now >= due and done < 1.0 and sys.stderr is not None:
+            due = now + every_s
+            sys.stderr.write(f"{what}: {100.0 * done:.0f} %\n")
+            sys.stderr.flush()
+
+    return show
 
 
 # --- verify
@@ -188,18 +205,7 @@ def _cut_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "end", type=int, nargs="?", help="the frame behind the last one; -1: to the end"
     )
-    parser.add_argument(
-        "--from", type=_seconds, dest="first", help="instead: simulation time [s], like 1.4s"
-    )
-    parser.add_argument(
-        "--to", type=_seconds, dest="last", help="to the frame at that time, this one included"
-    )
-    parser.add_argument(
-        "--episode",
-        type=int,
-        default=None,
-        help="whose times these are (default: that of the last stop, else the first one)",
-    )
+    add_times(parser, "--to")
     add_choice(parser, default=TO_SHOW)
     parser.add_argument("-o", "--output", required=True, help="the new file")
 
@@ -228,51 +234,18 @@ def _part(options: argparse.Namespace) -> tuple[int, int, int, str]:
     """
     from stroboscope.engine.trajectory.trajectory import load_chosen
 
-    by_time = options.first is not None or options.last is not None
+    by_time = has_times(options)
     by_number = options.begin is not None or options.end is not None
     if by_time == by_number or (by_number and options.end is None):
         raise ValueError("name the part by two frame numbers, BEGIN END, or by --from and --to")
     # The others are cut where these are.
     with load_chosen(options.file, choice_of(options)) as trajectory:
-        begin, end = 0, len(trajectory)
+        frames = frames_meant(trajectory, options)
         if by_number:
-            begin, end = options.begin, options.end + 1 + end if options.end < 0 else options.end
-            return begin, end, trajectory.record.index, _episodes(trajectory, begin, end)
-        episode = _stopped_episode(trajectory) if options.episode is None else options.episode
-        if options.first is not None:
-            begin = _frame_at(trajectory, options.first, episode)
-        if options.last is not None:
-            end = _frame_at(trajectory, options.last, episode) + 1
-        return begin, end, trajectory.record.index, _episodes(trajectory, begin, end)
-
-
-def _stopped_episode(trajectory: "Trajectory") -> int | None:
-    """Return the episode whose stop is the last one; None where nothing stopped."""
-    stops = [event for event in trajectory.events if event.kind == "stop"]
-    return max(stops, key=lambda event: event.axis).episode if stops else None
-
-
-def _episodes(trajectory: "Trajectory", begin: int, end: int) -> str:
-    if not 0 <= begin < end <= len(trajectory):
-        return ""  # refused where they are cut
-    first, last = trajectory.episode(begin), trajectory.episode(end - 1)
-    return f"episode {first:,}" if first == last else f"episodes {first:,} to {last:,}"
-
-
-def _frame_at(trajectory: "Trajectory", seconds: float, episode: int | None) -> int:
-    """Return the frame at a time [s]; raises ValueError behind the end of the episode."""
-    frame = trajectory.find(time=seconds, episode=episode)
-    reached = trajectory.time(frame)
-    if seconds - reached > 1.5 * trajectory.record.every * trajectory.timestep:
-        raise ValueError(
-            f"{trajectory.path} has no frame at {seconds:g} s: the episode ends at {reached:g} s; "
-            "name another one with --episode, or frames by number"
-        )
-    return frame
-
-
-def _seconds(text: str) -> float:
-    return float(text.removesuffix("s"))
+            end = options.end + 1 + len(trajectory) if options.end < 0 else options.end
+            frames = range(options.begin, end)
+        episodes = episodes_of(trajectory, frames)
+        return frames.start, frames.stop, trajectory.record.index, episodes
 
 
 # --- export
@@ -286,6 +259,7 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--units", action="store_true", help="csv: a second line with the unit of each column"
     )
+    add_times(parser)
     add_choice(parser, default=TO_SHOW)
 
 
@@ -311,10 +285,15 @@ def _export(options: argparse.Namespace) -> int:
         load_chosen(source, choice_of(options), say=note_of("export")) as trajectory,
         progress_bar("exporting") as show,
     ):
-        made = getattr(module, function[1])(trajectory, target, progress=show, **more)
-        is_one_of_several = len(trajectory.manifest.scenes) > 1
-    told = f"{made}: {counted(len(trajectory), 'frame')}"
-    say(told + (f" of {short_name(trajectory.name)!r}" if is_one_of_several else ""))
+        frames = frames_meant(trajectory, options)
+        write = getattr(module, function[1])
+        made = write(trajectory, target, frames=frames, progress=show, **more)
+        told = f"{made}: {counted(len(frames), 'frame')}"
+        if len(trajectory.manifest.scenes) > 1:
+            told += f" of {short_name(trajectory.name)!r}"
+        if len(frames) < len(trajectory):
+            told += f" ({episodes_of(trajectory, frames)})"
+    say(told)
     return 0
 
 

@@ -23,6 +23,7 @@ from stroboscope.engine.foxglove_messages import (
     log_message,
     schema_of,
 )
+from stroboscope.engine.trajectory.part import axes_meant
 from stroboscope.engine.trajectory.trajectory import Trajectory
 
 __all__ = ["write_foxglove"]
@@ -38,23 +39,30 @@ def _nobody(_done: float) -> None:
 
 
 def write_foxglove(
-    trajectory: Trajectory, target: str | os.PathLike[str], *, progress: Progress = _nobody
+    trajectory: Trajectory,
+    target: str | os.PathLike[str],
+    *,
+    frames: range | None = None,
+    progress: Progress = _nobody,
 ) -> Path:
     """Write ``/tf``, ``/scene``, ``/signals``, ``/signals/NAME`` and ``/log``.
 
     ``/signals``: position and velocity of each joint and control of each actuator by name, of
-    every frame. The file is there as a whole or not at all. Raises FileError and its kinds.
+    every frame, or of ``frames`` with what happened meanwhile. The file is there as a whole or not
+    at all. Raises FileError and its kinds.
     """
+    frames = range(len(trajectory)) if frames is None else frames
     with replacing(target) as part, part.open("wb") as file:
-        _Export(trajectory, file).run(progress)
+        _Export(trajectory, frames, file).run(progress)
     return Path(target)
 
 
 class _Export:
     """One export under way."""
 
-    def __init__(self, trajectory: Trajectory, file: IO[bytes]) -> None:
+    def __init__(self, trajectory: Trajectory, frames: range, file: IO[bytes]) -> None:
         self._trajectory = trajectory
+        self._frames = frames
         world = trajectory.scene.world
         self._messages = SceneMessages(world.model, adapter=world.adapter)
         manifest = trajectory.manifest
@@ -65,22 +73,25 @@ class _Export:
     def run(self, progress: Progress) -> None:
         """Write everything."""
         self._writer.start(profile="", library="stroboscope")
-        trajectory, messages = self._trajectory, self._messages
-        first = trajectory.frame(0).wall
+        trajectory, messages, frames = self._trajectory, self._messages, self._frames
+        first = trajectory.wall(frames[0])
+        first_axis, last_axis = axes_meant(trajectory, frames)
         self._send("/scene", SCENE, first, messages.scene_update(self._time(first)))
         for event in trajectory.events:
+            if not first_axis <= event.axis <= last_axis:
+                continue
             time = self._time(event.wall)
             self._send("/log", LOG, event.wall, log_message(event, time, name=trajectory.name))
         due = float("-inf")
-        for index in range(len(trajectory)):
+        for done, index in enumerate(frames):
             frame = trajectory.frame(index)
-            if frame.wall * 1e-9 >= due or index == len(trajectory) - 1:
+            if frame.wall * 1e-9 >= due or index == frames[-1]:
                 due = frame.wall * 1e-9 + 1.0 / _TRANSFORMS_HZ
                 poses = messages.transforms(frame.row, self._time(frame.wall))
                 self._send("/tf", TRANSFORMS, frame.wall, poses)
             self._send("/signals", "stroboscope.Signals", frame.wall, messages.signals(frame.row))
-            if not index % 256:
-                progress(index / len(trajectory))
+            if not done % 256:
+                progress(done / len(frames))
         self._logged()
         self._writer.finish()
         progress(1.0)
@@ -102,11 +113,14 @@ class _Export:
     def _logged(self) -> None:
         """Write what the script has logged, each at the time of its step."""
         trajectory = self._trajectory
-        axes = np.array([trajectory.axis(index) for index in range(len(trajectory))])
+        first, last = axes_meant(trajectory, self._frames)
+        axes = np.array([trajectory.axis(index) for index in self._frames])
         for name, signal in trajectory.signals.items():
             parts = trajectory.signal_names(name)
-            values = signal.values.reshape(len(signal.axes), -1)
-            frames = np.clip(np.searchsorted(axes, signal.axes), 0, len(axes) - 1)
+            part = (signal.axes >= first) & (signal.axes <= last)
+            values = signal.values.reshape(len(signal.axes), -1)[part]
+            places = np.clip(np.searchsorted(axes, signal.axes[part]), 0, len(axes) - 1)
+            frames = self._frames.start + places
             for frame, row in zip(frames.tolist(), values.tolist(), strict=True):
                 words = parts or tuple(map(str, range(len(row))))
                 content: Json = (

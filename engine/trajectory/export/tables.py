@@ -11,6 +11,7 @@ import numpy as np
 from stroboscope.debugger_protocol.column_names import column_names, typed_unit
 from stroboscope.engine.files.atomic import replacing
 from stroboscope.engine.trajectory.frame import Frame
+from stroboscope.engine.trajectory.part import axes_meant
 from stroboscope.engine.trajectory.trajectory import Trajectory
 
 __all__ = ["write_arrays", "write_table"]
@@ -35,10 +36,12 @@ def write_table(
     target: str | os.PathLike[str],
     *,
     units: bool = False,
+    frames: range | None = None,
     progress: Progress = _nobody,
 ) -> Path:
     """Write a line per frame: where it is in the run, its arrays, and what the script had logged.
 
+    ``frames``: of these only.
     The first line has names that can be typed, see :func:`column_names`; with ``units`` a second
     one says the unit of each, which may be empty. Numbers are written so that they come back to the
     last bit. Of a logged value, the newest one up to the frame stands in its line. The file is
@@ -52,24 +55,31 @@ def write_table(
         writer.writerow(column_names(title for title, _ in titles))
         if units:
             writer.writerow(typed_unit(unit) for _, unit in titles)
-        for frame in _frames(trajectory, progress):
+        for frame in _frames(trajectory, frames, progress):
             logged = [value for _, held in signals for value in held.at(frame.axis)]
             writer.writerow([*_place(frame), *map(repr, frame.row[1:].tolist()), *logged])
     return Path(target)
 
 
 def write_arrays(
-    trajectory: Trajectory, target: str | os.PathLike[str], *, progress: Progress = _nobody
+    trajectory: Trajectory,
+    target: str | os.PathLike[str],
+    *,
+    frames: range | None = None,
+    progress: Progress = _nobody,
 ) -> Path:
     """Write NumPy arrays, (frames, …) each by MuJoCo's names, without pickle: ``numpy.load``.
 
-    ``signal/NAME``, ``signal/NAME/axis`` and ``/time`` are what the script has logged. The file is
-    there as a whole or not at all. Raises FileError and its kinds.
+    ``signal/NAME``, ``signal/NAME/axis`` and ``/time`` are what the script has logged. ``frames``:
+    of these only, and what was logged meanwhile. The file is there as a whole or not at all. Raises
+    FileError and its kinds.
     """
-    count = len(trajectory)
+    frames = range(len(trajectory)) if frames is None else frames
+    count = len(frames)
+    first, last = axes_meant(trajectory, frames)
     arrays: dict[str, Any] = {}
     places = np.empty((count, len(_PLACE)))
-    for index, frame in enumerate(_frames(trajectory, progress)):
+    for index, frame in enumerate(_frames(trajectory, frames, progress)):
         for name in frame:
             values = frame[name]
             if not index:
@@ -83,9 +93,10 @@ def write_arrays(
             arrays[name] = places[:, at].astype(np.int64) if whole else places[:, at].copy()
     for name, signal in trajectory.signals.items():
         own = _free_name(f"signal/{name}", arrays)
-        arrays[own] = signal.values
-        arrays[f"{own}/axis"], arrays[f"{own}/time"] = signal.axes, signal.times
-    with replacing(target) as part, part.open("wb") as file:
+        part = (signal.axes >= first) & (signal.axes <= last)
+        arrays[own] = signal.values[part]
+        arrays[f"{own}/axis"], arrays[f"{own}/time"] = signal.axes[part], signal.times[part]
+    with replacing(target) as new, new.open("wb") as file:
         np.savez_compressed(file, **arrays)
     return Path(target)
 
@@ -102,10 +113,11 @@ def _free_name(name: str, taken: Container[str]) -> str:
     return found
 
 
-def _frames(trajectory: Trajectory, progress: Progress) -> Iterator[Frame]:
-    for index in range(len(trajectory)):
-        if not index % _SLICE:
-            progress(index / len(trajectory))
+def _frames(trajectory: Trajectory, frames: range | None, progress: Progress) -> Iterator[Frame]:
+    frames = range(len(trajectory)) if frames is None else frames
+    for done, index in enumerate(frames):
+        if not done % _SLICE:
+            progress(done / len(frames))
         yield trajectory.frame(index)
     progress(1.0)
 

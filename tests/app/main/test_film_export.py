@@ -74,6 +74,14 @@ def test_a_film_has_the_length_of_the_run_and_shows_it_moving(
     assert apart[40] < 0.5 * apart[30:40].min(), apart[30:46]
 
 
+def test_a_film_of_a_part_shows_that_part(run: Path, tmp_path: Path, decode: Any) -> None:
+    film = tmp_path / "part.mp4"
+    part = ("--from", "0.25s", "--until", "0.75s", "--episode", "1")
+    done = _export(run, "--fps", "20", *part, "-o", str(film), "--camera", "side")
+    assert done.returncode == 0, done.stderr
+    assert len(decode(film)[1]) == 11
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -18,6 +18,7 @@ import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import Manifest
+from stroboscope.engine.trajectory.commands import progress_bar
 from stroboscope.engine.trajectory.export.tables import write_arrays
 from stroboscope.engine.trajectory.trajectory import load_trajectory
 
@@ -183,3 +184,72 @@ def test_a_scene_without_a_frame_in_a_whole_file_sends_to_the_others(tmp_path: P
     path = rewrite_file(recording.path, tmp_path / "two.mcap", manifest=other)
     with pytest.raises(FileError, match="no frame of scene 'late'; others in it have some"):
         load_trajectory(path, scene="late")
+
+
+# Of 61 frames of 4 ms with a reset before step 40.
+PARTS = {
+    ("--from", "0.02s", "--until", "0.04s"): range(5, 11),
+    ("--from", "0.02", "--until", "0.04", "--episode", "1"): range(45, 51),
+    ("--episode", "1"): range(40, 61),
+    ("--until", "0.012"): range(4),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_exported_by_the_times_of_an_episode(
+    run: PlainRun, tmp_path: Path, part: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    frames = PARTS[part]
+    table, arrays, other = (tmp_path / name for name in ("a.csv", "a.npz", "a.mcap"))
+    for kind, target in (("csv", table), ("npz", arrays), ("foxglove", other)):
+        assert main(["export", "--to", kind, str(run.path), *part, "-o", str(target)]) == 0
+        assert f"{len(frames)} frames (episode" in capsys.readouterr().out
+    lines = table.read_text().splitlines()[1:]
+    assert [int(line.split(",")[0]) for line in lines] == list(frames)
+    logged = [frame for frame in frames if frame < 60]
+    with np.load(arrays) as made:
+        assert made["frame"].tolist() == list(frames)
+        assert made["qpos"].tobytes() == run.rows[frames.start : frames.stop, 1:2].tobytes()
+        assert made["signal/reward/axis"].tolist() == logged
+    found: dict[str, list[Any]] = {}
+    with other.open("rb") as file:
+        for _, channel, message in make_reader(file).iter_messages():
+            found.setdefault(channel.topic, []).append(json.loads(message.data))
+    assert [each["joint"]["shoulder"]["q"] for each in found["/signals"]] == [
+        run.rows[frame, 1] for frame in frames
+    ]
+    assert [each["value"] for each in found["/signals/reward"]] == [1 / (1 + k) for k in logged]
+    assert len(found.get("/log", ())) == (frames.start in (0, 40))
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (("--episode", "7"), "no frame of episode 7: it has 0 to 1"),
+        (("--from", "5s"), "no frame at 5 s: the episode ends at 0.156 s"),
+        (("--from", "0.04", "--until", "0.02"), "the end is to be behind the begin"),
+    ],
+)
+def test_a_part_that_is_not_there_is_not_exported(
+    run: PlainRun,
+    tmp_path: Path,
+    part: tuple[str, ...],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    target = tmp_path / "part.csv"
+    assert main(["export", "--to", "csv", str(run.path), *part, "-o", str(target)]) == 4
+    assert said in capsys.readouterr().err
+    assert not target.exists()
+
+
+def test_progress_is_told_in_lines_where_nobody_sees_a_bar(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with progress_bar("exporting", every_s=0.0) as show:
+        for done in (0.0, 0.256, 1.0):
+            show(done)
+    assert capsys.readouterr().err == "exporting: 0 %\nexporting: 26 %\n"
+    with progress_bar("exporting") as show:
+        show(0.5)
+    assert capsys.readouterr().err == ""
