@@ -41,9 +41,11 @@ from stroboscope.debugger_protocol.exceptions import (
 from stroboscope.debugger_protocol.limits import Limits
 from stroboscope.debugger_protocol.messages import OwnerActivity, PlaybackMode
 from stroboscope.debugger_protocol.outgoing import FrameQueue
+from stroboscope.debugger_protocol.plain_text import typed_numbers
 from stroboscope.debugger_protocol.scene_description import SceneDescription
 from stroboscope.debugger_protocol.sessions import debugger_dialect
 from stroboscope.debugger_protocol.topics import Instant, Topic
+from stroboscope.debugger_protocol.typed_texts import with_typed_texts
 
 __all__ = ["CommandError", "CommandTimeout", "DebuggerClient", "Frame", "SceneInfo"]
 
@@ -385,6 +387,7 @@ class DebuggerClient(RecordingClient):
             self._loop.close()
 
     def _take(self, message: Any) -> None:
+        message = with_typed_texts(message)
         with self._changed:
             match message:
                 case wire.Frame():
@@ -463,7 +466,9 @@ class DebuggerClient(RecordingClient):
     def _done(self, kind: type[wire.Command], /, **fields: Any) -> wire.Done:
         self._raise_if_closed()
         try:
-            answer = self._call(self._request(kind, fields))
+            answer = with_typed_texts(self._call(self._request(kind, fields)))
+        except CommandError as error:
+            raise type(error)(typed_numbers(str(error))) from error
         except InvalidMessage as error:
             raise CommandError(str(error)) from error
         if not isinstance(answer, wire.Done):

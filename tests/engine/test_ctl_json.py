@@ -1,6 +1,7 @@
 """What ``stroboscope ctl … --json`` tells programs of a real session: one document."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,10 @@ def test_answers_of_a_stopped_scene_are_documents(
         findings = say("lint")
         assert any("wrist" in each["text"] and each["advice"] for each in findings)
         assert {each["level"] for each in findings} <= {"info", "warning", "error"}
+        # Programs get texts as they are typed, whether they ask for documents or not.
+        texts = repr((client.stops(1), client.lint(1), client.log_entries(), client.scenes()))
+        assert "dt 0.002 s" in texts
+        assert not re.search(r"\d(\\u2009|\\u202f|\\xa0)|\u2212\d", texts)
         _check_trials(say, axis)
         _check_comparing(say, axis)
         _check_options(say)

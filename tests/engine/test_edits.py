@@ -283,7 +283,7 @@ def test_options_are_edited_live_shown_and_undone(arm: Callable[..., Arm]) -> No
     a.client.edit_option(a.id, "integrator", 1)
     a.client.edit_option(a.id, "disable.contact", 1)
     texts = [edit.text for edit in a.client.edits(a.id)]
-    assert texts[0] == "gravity: (0, 0, −9.81) → (0, 0, −1) m/s²"
+    assert texts[0] == "gravity: (0, 0, -9.81) → (0, 0, -1) m/s²"
     assert texts[1] == "timestep: 0.002 → 0.001 s"
     assert texts[2].endswith("→ rk4")
     assert texts[3] == "disable.contact: off → on"
@@ -377,7 +377,7 @@ def test_a_checkpoint_outlives_an_edited_timestep_and_says_what_is_different(
     told = a.last_edit()[1]
     assert "; integrator stays rk4: it was implicitfast then (undo edit" in told
     assert "; disable.contact stays on: it was off then (undo edit" in told
-    assert "; gravity stays (0, 0, −2) m/s²: it was (0, 0, −9.81) m/s² then (undo edit" in told
+    assert "; gravity stays (0, 0, -2) m/s²: it was (0, 0, -9.81) m/s² then (undo edit" in told
 
 
 def test_what_the_script_has_written_into_its_model_stays_and_is_told_too(
@@ -388,7 +388,7 @@ def test_what_the_script_has_written_into_its_model_stays_and_is_told_too(
     a.client.step(a.id, 2)
     a.client.restore_initial(a.id)
     told = a.last_edit()[1]
-    assert "; gravity stays (1, 0, −9.81) m/s²: it was (0, 0, −9.81) m/s² then" in told
+    assert "; gravity stays (1, 0, -9.81) m/s²: it was (0, 0, -9.81) m/s² then" in told
     name = a.description.actuators[0].name
     assert f"actuator_gainprm[0] of actuator {name!r}: 5.0 now, {gain} then" in told
     assert "undo" not in told

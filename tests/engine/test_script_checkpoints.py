@@ -156,7 +156,7 @@ def test_restoring_one_says_when_the_model_is_another_one_since(
         client.restore(id, made.checkpoint_id)
         assert client.wait_until(
             lambda c: any(
-                "gravity stays (0, 0, −9.81) m/s²: it was (0, 0, −5) m/s² then" in entry.text
+                "gravity stays (0, 0, -9.81) m/s²: it was (0, 0, -5) m/s² then" in entry.text
                 for entry in c._log
             ),
             30.0,

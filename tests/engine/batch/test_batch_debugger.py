@@ -399,7 +399,7 @@ def test_clients_edit_override_restore_and_fork_environments(
     assert compared.differences
     client.restore(batch.id, kept)
     stays = (
-        "gravity stays (0, 0, 0) m/s²: it was (0, 0, −9.81) m/s² then in environment 0 (+2 more)"
+        "gravity stays (0, 0, 0) m/s²: it was (0, 0, -9.81) m/s² then in environment 0 (+2 more)"
     )
     assert client.edits(batch.id)[-1].text == f"checkpoint 'all of them' was restored; {stays}"
     client.restore_initial(batch.id)
