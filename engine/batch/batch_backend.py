@@ -66,15 +66,25 @@ class BatchBackend(MujocoBackend):
         return self._with_environments(frames, topics, self._shown_rows)
 
     def frame_last_executed(self, topics: frozenset[Topic]) -> tuple[Clock, TopicFrames] | None:
-        """Return the executed frame of the last physics step, recomputed from its row."""
-        self._selected.refresh()
-        made = super().frame_last_executed(topics - {Topic.ENVIRONMENTS})
-        if made is None or Topic.ENVIRONMENTS not in topics:
+        """Return the executed frame of the last physics step, recomputed from its row.
+
+        With what fields of the model had in it: somebody may have written into them since.
+        """
+        history, axis = self._batch.batch_history, self._batch.counters.axis - 1
+        history.look()
+        shown = self._selected.shown if Topic.ENVIRONMENTS in topics else ()
+        if any(history.lost_fields(env, axis) for env in {self._selected.env, *shown}):
+            return None
+        with self._selected.having_fields_of(axis):
+            made = super().frame_last_executed(topics - {Topic.ENVIRONMENTS})
+        if made is None:
             return made
         clock, frames = made
-        matrix = self._batch.batch_history.matrix(clock.axis)
+        matrix = history.matrix(clock.axis)
         rows = None if matrix is None else matrix[list(self._selected.shown)]
-        return clock, self._with_environments(frames, topics, rows)
+        return clock, self._with_environments(
+            frames, topics, rows, fields=lambda env: history.fields_before(env, clock.axis)
+        )
 
     def frame_now(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the state as it stands, recomputed on scratch data."""
@@ -85,13 +95,17 @@ class BatchBackend(MujocoBackend):
         return self._with_environments(frames, topics, rows)
 
     def _with_environments(
-        self, frames: TopicFrames, topics: frozenset[Topic], rows: NDArray[np.float64] | None
+        self,
+        frames: TopicFrames,
+        topics: frozenset[Topic],
+        rows: NDArray[np.float64] | None,
+        *,
+        fields: Callable[[int], Options] | None = None,
     ) -> TopicFrames:
         if Topic.ENVIRONMENTS not in topics or rows is None:
             return frames
-        return TopicFrames(
-            {**frames.arrays, Topic.ENVIRONMENTS: self.environment_poses(rows)}, frames.notes
-        )
+        poses = self.environment_poses(rows, fields=fields)
+        return TopicFrames({**frames.arrays, Topic.ENVIRONMENTS: poses}, frames.notes)
 
     def environment_poses(
         self, rows: NDArray[np.float64], *, fields: Callable[[int], Options] | None = None

@@ -8,7 +8,7 @@ import numpy as np
 from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.backend import TopicFrames
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.debugger_protocol.time_machine import Keeper, PastFrame
+from stroboscope.debugger_protocol.time_machine import PastFrame
 from stroboscope.debugger_protocol.time_messages import (
     GhostRef,
     GhostSource,
@@ -18,15 +18,9 @@ from stroboscope.debugger_protocol.time_messages import (
     WhatIf,
 )
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.engine.batch.batch_checkpoint import (
-    BatchCheckpoint,
-    either_text,
-    is_batch_checkpoint,
-)
+from stroboscope.engine.batch.batch_desk import BatchDesk
 from stroboscope.engine.batch.batch_states import SCRIPT_REASON, SLEEP_REASON
-from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord
-from stroboscope.engine.errors import StateError
-from stroboscope.engine.rollouts.desk import RolloutDesk, Row, RowAt
+from stroboscope.engine.checkpoint import CheckpointRecord
 from stroboscope.engine.time_machine import MujocoTimeMachine
 
 if TYPE_CHECKING:
@@ -38,41 +32,6 @@ _MOST_NAMED = 3
 _Piece = TypeVar("_Piece")
 
 
-class _EnvDesk(RolloutDesk):
-    """Rollouts of the selected environment; references may be to other environments."""
-
-    def __init__(self, scene: "BatchScene") -> None:
-        super().__init__(scene.selected, scene.rollouts)  # type: ignore[arg-type]
-        self._batch = scene
-
-    def _row(self, ref: GhostRef, keeper: Keeper | None, row_at: RowAt) -> Row:
-        envs = self._batch.environments
-        if ref.source is not GhostSource.ENVIRONMENT:
-            return super()._row(ref, keeper, row_at)
-        if ref.scene_id != self._batch.scene_id or not 0 <= ref.number < envs.count:
-            raise CommandError(
-                f"this scene has no environment {ref.number}: it has 0 to {envs.count - 1}"
-            )
-        row: Row = envs.state[ref.number].copy()
-        return row
-
-    def _checkpoint(self, state: bytes) -> Checkpoint:
-        """Return the selected environment's checkpoint in one of several."""
-        if not is_batch_checkpoint(state):
-            return super()._checkpoint(state)
-        env = self._batch.selected.env
-        try:
-            made = BatchCheckpoint.from_bytes(state)
-            if env not in made.envs:
-                raise CommandError(
-                    f"the checkpoint does not hold environment {env}, which is selected: select "
-                    f"one that it holds: {either_text(made.envs.tolist())}"
-                )
-            return super()._checkpoint(made.env(env).to_bytes())
-        except StateError as error:
-            raise CommandError(str(error)) from error
-
-
 class BatchTimeMachine(MujocoTimeMachine):
     """The past of the selected environment; what moves the scene moves all; owner thread only."""
 
@@ -82,7 +41,7 @@ class BatchTimeMachine(MujocoTimeMachine):
         self._selected = scene.selected
         self._envs = scene.environments
         self._rows = scene.batch_history
-        self._rollouts = _EnvDesk(scene)
+        self._rollouts = BatchDesk(scene)
 
     # --- history
 

@@ -24,6 +24,7 @@ from stroboscope.engine.history.segments import SegmentList
 from stroboscope.engine.history.spans import axes_of, last_before
 from stroboscope.engine.live_data import HeldData
 from stroboscope.engine.model_source import ModelSource
+from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.row_layout import RowLayout
 from stroboscope.engine.script_state import ScriptStates
 from stroboscope.engine.stops.scene_stops import SceneStops
@@ -105,6 +106,26 @@ class SelectedEnvironment:
         """Put a row that isn't the environment's own into :attr:`world`."""
         adapter = self._envs.adapter
         adapter.mj_setState(self.world.model, self._data, row, adapter.integration)
+
+    @contextmanager
+    def having_fields_of(self, axis: int) -> Iterator[None]:
+        """Have what model fields had in a step of the past in the model of :attr:`world`."""
+        self.refresh()
+        self._write_fields(self.world.model, axis)
+        try:
+            yield
+        finally:
+            self.refresh()
+
+    def model_then(self, axis: int) -> Any:
+        """Return a model of its own with what the environment's had in a step of the past."""
+        model = self._envs.model_of(self.env)
+        self._write_fields(model, axis)
+        return model
+
+    def _write_fields(self, model: Any, axis: int) -> None:
+        for name, values in self._scene.batch_history.fields_before(self.env, axis).items():
+            write_option(model, name, values, known=values, adapter=self._envs.adapter)
 
     @contextmanager
     def changes(self) -> Iterator[None]:

@@ -450,7 +450,10 @@ class RolloutDesk:
         return self._names
 
     def _model_of(self, ref: GhostRef, keeper: Keeper | None) -> Any:
-        """Return the model that a rollout was made with; None of a state, which keeps none."""
+        """Return the model that a rollout was made with; None of a state, which keeps none.
+
+        Where states keep some, text says why one is not known.
+        """
         is_rollout = ref.source is GhostSource.ROLLOUT
         return self._rollout(ref, keeper).model if is_rollout else None
 
@@ -464,6 +467,9 @@ class RolloutDesk:
             return "that would call the script's contact filter"
         if None in models and self._scene.history.first_fields:
             return "the script has written into its model"
+        for unknown in models:
+            if isinstance(unknown, str):
+                return unknown
         one, other = (
             self._probe if model is None else RowProbe(model, adapter=adapter) for model in models
         )

@@ -322,3 +322,70 @@ def test_a_file_says_of_which_frames_of_an_environment_it_lacks_the_models(
         for axis, note in enumerate(told):
             assert (note in {"", "verified"}) is (axis in silent), (env, axis, note)
             assert axis in silent or "geom_condim" in note
+
+
+def test_the_frame_of_the_last_step_is_of_the_models_that_it_was_taken_with() -> None:
+    """It is made again where somebody begins to look after fields were written."""
+    herd = Herd()
+    scene = herd.scene
+    topics = DERIVED | {Topic.ENVIRONMENTS}
+
+    def check() -> None:
+        for env in range(COUNT):
+            scene.select_environment(env, range(COUNT))
+            clock, frames = scene.backend.frame_last_executed(topics)
+            then = herd.seen[env, clock.axis]
+            for name in READ:
+                assert frames.arrays[Topic.STATE][name].tobytes() == then[name].tobytes(), name
+            shown = np.array([herd.seen[each, clock.axis]["xpos"] for each in range(COUNT)])
+            assert frames.arrays[Topic.ENVIRONMENTS]["xpos"].tobytes() == shown.tobytes()
+
+    herd.step(5)
+    scene.expand("body_mass")[0] *= 3
+    scene.expand("body_pos")[1, 2] += 0.1
+    scene.select_environment(2)
+    scene.backend.edit_option("gravity", (0.0, 0.0, -1.0))
+    check()
+    herd.step(1)
+    check()
+    scene.fork(0, [1])
+    check()
+
+
+TOUCHING = """
+<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
+  <body pos="0 0 .2"><freejoint/><geom size=".1"/></body></worldbody></mujoco>
+"""
+
+
+def test_states_of_environments_are_compared_with_the_model_of_each() -> None:
+    """The ball of environment 1 is so large from the second step on that it touches the floor."""
+    scene = physics.create_scene("herd", TOUCHING, n_envs=3)
+    scene.keep_history(True)
+    before = scene.checkpoint("before").to_bytes()
+    scene.step()
+    scene.expand("geom_size")[1, 1, 0] = scene.expand("geom_rbound")[1, 1] = 0.25
+    after = scene.checkpoint("after").to_bytes()
+    scene.step()
+    machine = scene.backend.time_machine()
+    number = int(scene.link.scene_id)
+
+    class Kept:
+        def checkpoint(self, ref: GhostRef) -> bytes:
+            return before if ref.number == 0 else after
+
+    machine.keeper = Kept()
+
+    def first(one: tuple[GhostSource, int], two: tuple[GhostSource, int]) -> int:
+        refs = [GhostRef(source=source, number=n, scene_id=number) for source, n in (one, two)]
+        told = machine.compare(*refs, tolerance=1e-9)
+        return int(told.first_contacts)
+
+    env, row, kept = GhostSource.ENVIRONMENT, GhostSource.ROW, GhostSource.CHECKPOINT
+    for selected in (0, 1):
+        scene.select_environment(selected)
+        assert first((env, 0), (env, 1)) == 0
+        assert first((env, 0), (env, 2)) == -1
+        assert first((row, 0), (row, 1)) == (0 if selected == 1 else -1)
+        assert first((row, 1), (env, 0)) == (0 if selected == 1 else -1)
+        assert first((kept, 0), (kept, 1)) == (0 if selected == 1 else -1)
