@@ -25,6 +25,7 @@ from stroboscope.engine.describe import describe_model
 from stroboscope.engine.edit_labels import label
 from stroboscope.engine.errors import SceneDestroyedError, StateError
 from stroboscope.engine.expression_channels import ExpressionScope
+from stroboscope.engine.history.past import VERIFIED
 from stroboscope.engine.interventions import LARGEST_VALUE
 from stroboscope.engine.lint import lint
 from stroboscope.engine.model_changes import ModelChanges
@@ -91,18 +92,30 @@ class MujocoBackend(SceneBackend):
 
     def frame_last_executed(self, topics: frozenset[Topic]) -> tuple[Clock, TopicFrames] | None:
         """Return the executed frame of the last physics step, recomputed from its row."""
-        scene = self._scene
+        scene, now = self._scene, self.clock()
         row = scene.stepper.last_row()
-        frames = None if row is None else scene.world.frames.executed_again(row, topics)
-        if row is None or frames is None:
+        if row is None:
             return None
-        now = self.clock()
+        frames = scene.world.frames.executed_again(row, topics)
+        if frames is not None and not scene.history.has_model_of_last_step():
+            frames = self._frame_of_then(now.axis - 1, topics)
+        if frames is None:
+            return None
         # Between two physics steps of one application step, that one is not counted yet.
         completed = now.step_count - (0 if scene.stepper.is_inside else 1)
         total = now.total_steps - (now.step_count - completed)
         steps = now.physics_step_count - 1
         frames = self._with_drawing(frames, topics, step=total)
         return Clock(float(row[0]), completed, steps, total, now.axis - 1), frames
+
+    def _frame_of_then(self, axis: int, topics: frozenset[Topic]) -> TopicFrames | None:
+        """Return the frame of a step whose model was another one; None where it isn't exact."""
+        try:
+            past = self.time_machine().look_at(axis, topics - {Topic.TIMING, Topic.DRAWING})
+        except CommandError:
+            return None
+        is_exact = past.clock.axis == axis and past.note in ("", VERIFIED)
+        return past.frames if is_exact else None
 
     def frame_now(self, topics: frozenset[Topic]) -> TopicFrames:
         """Return the state as it stands, recomputed on scratch data."""

@@ -291,6 +291,12 @@ class EnvHistory:
         """Notice what the script has written into fields of the model since the last step."""
         self._history.look()
 
+    def has_model_of_last_step(self) -> bool:
+        """Return whether options and model are still those of the last step, as far as known."""
+        self.look_at_model()
+        last = self.segments.last
+        return last is None or last.segment.begin < self._counters.axis
+
     def lost_fields(self, axis: int) -> str:
         """Say of which fields of the model it is not known what they were then; or ""."""
         return self._history.lost_fields(self._counters.env, axis)

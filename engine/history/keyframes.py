@@ -1,8 +1,15 @@
 """What rows don't hold, for models whose islands may sleep: copied now and then."""
 
 from collections import OrderedDict
+from time import thread_time
 
-__all__ = ["Keyframes"]
+__all__ = ["KEYFRAME_INTERVAL", "CopyPace", "Keyframes"]
+
+KEYFRAME_INTERVAL = 64
+"""Rows between two full copies, where a row alone does not say how the scene goes on."""
+# Fewer where steps are slow: so many that they take so long together [s], and at least some.
+_PATIENCE_S = 0.4
+_FEWEST_STEPS = 4
 
 
 class Keyframes:
@@ -60,3 +67,34 @@ class Keyframes:
     def before(self, axis: int) -> int:
         """Return the last axis that is not after ``axis`` and was copied; -1 for none."""
         return max((each for each in self._kept if each <= axis), default=-1)
+
+
+class CopyPace:
+    """When to copy again: the slower steps are, the sooner, as who goes back waits for them.
+
+    ``interval``: physics steps from the last copy to the next one.
+    """
+
+    def __init__(self) -> None:
+        self.interval = _FEWEST_STEPS
+        self._axis = 0
+        self._thread_s = 0.0
+
+    def is_due(self, axis: int) -> bool:
+        """Return whether it is time at a step."""
+        return axis >= self._axis + self.interval
+
+    def steps_left(self, axis: int) -> int:
+        """Return how many steps there are before that."""
+        return self._axis + self.interval - axis
+
+    def is_more_often(self, axis: int) -> bool:
+        """Learn from the steps since the last copy; return whether blocks of rows are too far."""
+        taken = (thread_time() - self._thread_s) / (axis - self._axis)
+        wanted = int(_PATIENCE_S / max(taken, 1e-9))
+        self.interval = max(_FEWEST_STEPS, min(KEYFRAME_INTERVAL, wanted))
+        return self.interval < KEYFRAME_INTERVAL
+
+    def done(self, axis: int) -> None:
+        """Note that it was copied at a step, or looked whether to."""
+        self._axis, self._thread_s = axis, thread_time()

@@ -34,6 +34,10 @@ class ModelNotes:
             self._watch = ModelWatch(self._world, axis=self._axis())
         return self._watch
 
+    def is_as_seen(self) -> bool:
+        """Return whether nothing was written since somebody looked last, as far as known."""
+        return self._watch is None or self._watch.is_as_seen()
+
     def look(self, *, in_passing: bool = False) -> None:
         """Find what was written by now, for who tells it later."""
         self.watch.look(self._axis(), in_passing=in_passing)

@@ -30,7 +30,7 @@ from stroboscope.engine.physics_options import read_option, write_option
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
 
-__all__ = ["Past"]
+__all__ = ["UNKNOWN_SLEEP", "VERIFIED", "Past"]
 
 Row = NDArray[np.float64]
 VERIFIED = "verified"

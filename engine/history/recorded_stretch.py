@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.exceptions import CommandError
-from stroboscope.engine.history.past import Past
+from stroboscope.engine.history.past import UNKNOWN_SLEEP, VERIFIED, Past
 
 if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
@@ -36,7 +36,7 @@ class RecordedStretch:
     def put(self, axis: int, data: Any) -> None:
         """Put the state and the inputs before step ``axis`` into ``data``, sleep included."""
         reached, note = self._past.bring(axis)
-        if reached != axis:
+        if reached != axis or note not in ("", VERIFIED, UNKNOWN_SLEEP):
             raise CommandError(f"row {axis} can't be had: {note}")
         self._past.copy_to(data, model=self._model)
 

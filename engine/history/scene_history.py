@@ -3,14 +3,13 @@
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
-from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
 from stroboscope.engine.history.budget import HistoryBudget
-from stroboscope.engine.history.keyframes import Keyframes
+from stroboscope.engine.history.keyframes import KEYFRAME_INTERVAL, CopyPace, Keyframes
 from stroboscope.engine.history.model_notes import ModelNotes
 from stroboscope.engine.history.model_placing import MODEL_TEXT
 from stroboscope.engine.history.model_watch import Fields
@@ -39,19 +38,9 @@ if TYPE_CHECKING:
 __all__ = ["SceneHistory"]
 
 _STATE_CHANGED = "the state was changed between two steps"
-_TORN = "not reproducible: a callback within this very step has put another state in its place"
-# Rows between two full copies, where a row alone does not say how the scene goes on.
-_KEYFRAME_INTERVAL = 64
-# Fewer where steps are slow: so many that they take so long together [s], and at least some.
-_PATIENCE_S = 0.4
-_FEWEST_STEPS = 4
 # What copies in between may take of all the memory: one part of so many.
 _PASSING_PART = 8
-
-
-def _interval(seconds_per_step: float) -> int:
-    """Return how many steps a person may have to wait for."""
-    return int(_PATIENCE_S / max(seconds_per_step, 1e-9))
+_TORN = "not reproducible: a callback within this very step has put another state in its place"
 
 
 class SceneHistory:
@@ -110,9 +99,7 @@ class SceneHistory:
         """Whether the script has stepped by itself to where the scene stood last."""
         self._least_rows: dict[int, int] = {}
         self._calls: deque[Callable[[], None]] = deque()
-        self._copied_at = 0
-        self._copied_s = 0.0
-        self._copy_interval = _FEWEST_STEPS
+        self._copies = CopyPace()
 
     def enter_world(self, world: "World") -> None:
         """Begin anew with another model: rows of the old one say nothing about it."""
@@ -212,7 +199,7 @@ class SceneHistory:
             on_drop=self._dropped,
             on_merge=self.keyframes.drop,
             ahead=self._budget.ahead,
-            capacity=_KEYFRAME_INTERVAL if self._world.codec.keeps_sleep else None,
+            capacity=KEYFRAME_INTERVAL if self._world.codec.keeps_sleep else None,
         )
         ring.taps = self.taps
         ring.least_dense = max(self._least_rows.values(), default=0)
@@ -339,6 +326,10 @@ class SceneHistory:
         if not ring.advance or ring.at:
             return ring.written(max(ring.at - 1, 0))
         return ring.row(self._scene.counters.axis - 1)
+
+    def has_model_of_last_step(self) -> bool:
+        """Return whether options and model are still those of the last step, as far as known."""
+        return not self._is_replaced and self.models.is_as_seen()
 
     def synced(self, time: float) -> None:
         """Note that the script has stepped by itself, up to ``time`` [s], counted already."""
@@ -556,21 +547,16 @@ class SceneHistory:
             self.keyframes.keep(axis, hidden)
             for tap in self.taps:
                 tap.slept(axis, hidden)
-            self._copied_at = axis
-        elif axis >= self._copied_at + self._copy_interval:
-            now = thread_time()
-            taken = (now - self._copied_s) / (axis - self._copied_at)
-            self._copy_interval = max(_FEWEST_STEPS, min(_KEYFRAME_INTERVAL, _interval(taken)))
-            if self._copy_interval < _KEYFRAME_INTERVAL:
+        elif self._copies.is_due(axis):
+            if self._copies.is_more_often(axis):
                 self.keyframes.keep_passing(
                     axis, self._world.codec.read_row()[1], most_bytes=self.limit // _PASSING_PART
                 )
-            self._copied_at = axis
         else:
-            ring.look_up_after(self._copied_at + self._copy_interval - axis)
+            ring.look_up_after(self._copies.steps_left(axis))
             return
-        self._copied_s = thread_time()
-        ring.look_up_after(self._copy_interval)
+        self._copies.done(axis)
+        ring.look_up_after(self._copies.interval)
         if self._calls:  # what somebody has asked for meanwhile is not to wait for that
             ring.interrupt()
 

@@ -484,3 +484,22 @@ def test_a_step_in_whose_middle_a_callback_has_restored_says_so(sensed: Run) -> 
     assert notes(sensed, 10, 11) == {"not reproducible"}
     assert notes(sensed, 0, 10) | notes(sensed, 11, 16) == {""}
     assert 10 not in sensed.read("qacc")[0]
+
+
+@pytest.mark.parametrize("by", ["a client", "the script"])
+def test_the_last_executed_step_is_shown_with_the_model_that_it_was_taken_with(
+    sensed: Run, by: str
+) -> None:
+    """Who subscribes while a scene stands gets it computed again."""
+    sensed.step(10)
+    seen, backend = sensed.seen[9], sensed.scene.backend
+    if by == "a client":
+        backend.edit_option("gravity", (0.0, 0.0, -1.0))
+    else:
+        sensed.model.body_mass[1] *= 3.0
+    made = backend.frame_last_executed(frozenset({Topic.STATE}))
+    assert made is not None
+    clock, frames = made
+    assert clock.axis == 9
+    assert frames.arrays[Topic.STATE]["qacc"].tobytes() == seen["qacc"].tobytes()
+    assert frames.arrays[Topic.STATE]["qfrc_bias"].tobytes() == seen["qfrc_bias"].tobytes()

@@ -9,6 +9,7 @@ import pytest
 from noted_run import SENSED, Run
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.time_messages import RolloutInfo
 
 COUNT = 30
@@ -47,3 +48,5 @@ def test_a_trial_of_a_minimal_recording_says_where_it_leads_elsewhere(pushed: Pa
         scene = trajectory.scene
         assert trial(scene, 3, 15).reproducible == ""
         assert "before step 21 does not follow" in trial(scene, 3).reproducible
+        with pytest.raises(CommandError, match="row 25 can't be had: not reproducible"):
+            trial(scene, 25)
