@@ -40,6 +40,7 @@ from stroboscope.engine.trajectory.choosing import TO_SHOW, add_choice, choice_o
 from stroboscope.engine.trajectory.commands import progress_bar
 from stroboscope.engine.trajectory.part import add_times, frames_meant
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_chosen
+from stroboscope.engine.trajectory.unknown_frames import UnknownFrames
 
 __all__ = ["FILMS", "FilmExportError", "main", "wants_film", "write_film"]
 
@@ -204,6 +205,7 @@ def write_film(
         picture.close()
     if writer.error:
         raise FilmExportError(writer.error)
+    subject.unknown.tell()
     progress(1.0)
     return writer.frames
 
@@ -215,6 +217,7 @@ class _Subject:
         # It then stands at its end, and all of the file is its past.
         trajectory.seek(trajectory.last_whole)
         self._trajectory = trajectory
+        self.unknown = UnknownFrames(trajectory, instead="they are drawn as they come out now")
         scene = trajectory.scene
         self._backend = scene.link.backend
         self._machine = self._backend.time_machine()
@@ -234,6 +237,7 @@ class _Subject:
         if number == len(self._trajectory) - 1 or self._machine is None:
             return dict(self._backend.frame_now(self._topics).arrays)
         past = self._machine.look_at(self._trajectory.axis(number), self._topics)
+        self.unknown.has(number, past.note)
         return dict(past.frames.arrays)
 
 

@@ -25,6 +25,7 @@ from stroboscope.engine.foxglove_messages import (
 )
 from stroboscope.engine.trajectory.part import axes_meant
 from stroboscope.engine.trajectory.trajectory import Trajectory
+from stroboscope.engine.trajectory.unknown_frames import UnknownFrames
 
 __all__ = ["write_foxglove"]
 
@@ -83,15 +84,19 @@ class _Export:
             time = self._time(event.wall)
             self._send("/log", LOG, event.wall, log_message(event, time, name=trajectory.name))
         due = float("-inf")
+        unknown = UnknownFrames(trajectory, instead="they are left out")
         for done, index in enumerate(frames):
+            if not done % 256:
+                progress(done / len(frames))
             frame = trajectory.frame(index)
+            if unknown.has(index, frame.note):
+                continue
             if frame.wall * 1e-9 >= due or index == frames[-1]:
                 due = frame.wall * 1e-9 + 1.0 / _TRANSFORMS_HZ
                 poses = messages.transforms(frame.row, self._time(frame.wall))
                 self._send("/tf", TRANSFORMS, frame.wall, poses)
             self._send("/signals", "stroboscope.Signals", frame.wall, messages.signals(frame.row))
-            if not done % 256:
-                progress(done / len(frames))
+        unknown.tell()
         self._logged()
         self._writer.finish()
         progress(1.0)

@@ -13,6 +13,7 @@ from stroboscope.engine.files.atomic import replacing
 from stroboscope.engine.trajectory.frame import Frame
 from stroboscope.engine.trajectory.part import axes_meant
 from stroboscope.engine.trajectory.trajectory import Trajectory
+from stroboscope.engine.trajectory.unknown_frames import UnknownFrames
 
 __all__ = ["write_arrays", "write_table"]
 
@@ -21,6 +22,7 @@ _PLACE = (
     ("frame", ""), ("time", "s"), ("episode", ""), ("step", ""), ("physics_step", ""),
     ("axis", ""), ("timestep", "s"),
 )  # fmt: skip
+_NAN = "their values are NaN"
 # Frames between two reports of progress.
 _SLICE = 256
 
@@ -44,8 +46,9 @@ def write_table(
     ``frames``: of these only.
     The first line has names that can be typed, see :func:`column_names`; with ``units`` a second
     one says the unit of each, which may be empty. Numbers are written so that they come back to the
-    last bit. Of a logged value, the newest one up to the frame stands in its line. The file is
-    there as a whole or not at all. Raises FileError and its kinds.
+    last bit; those of a frame that can't be had again are NaN, and a warning tells of them. Of a
+    logged value, the newest one up to the frame stands in its line. The file is there as a whole or
+    not at all. Raises FileError and its kinds.
     """
     names = _column_names(trajectory)
     signals = [(name, _Held(trajectory, name)) for name in trajectory.signals]
@@ -55,9 +58,14 @@ def write_table(
         writer.writerow(column_names(title for title, _ in titles))
         if units:
             writer.writerow(typed_unit(unit) for _, unit in titles)
+        unknown = UnknownFrames(trajectory, instead=_NAN)
         for frame in _frames(trajectory, frames, progress):
             logged = [value for _, held in signals for value in held.at(frame.axis)]
-            writer.writerow([*_place(frame), *map(repr, frame.row[1:].tolist()), *logged])
+            known = frame.row[1:]
+            if unknown.has(frame.index, frame.note):
+                known = np.full_like(known, np.nan)
+            writer.writerow([*_place(frame), *map(repr, known.tolist()), *logged])
+    unknown.tell()
     return Path(target)
 
 
@@ -79,9 +87,13 @@ def write_arrays(
     first, last = axes_meant(trajectory, frames)
     arrays: dict[str, Any] = {}
     places = np.empty((count, len(_PLACE)))
+    unknown = UnknownFrames(trajectory, instead=_NAN)
     for index, frame in enumerate(_frames(trajectory, frames, progress)):
+        is_unknown = unknown.has(frame.index, frame.note)
         for name in frame:
             values = frame[name]
+            if is_unknown and name != "time":
+                values = np.full_like(values, np.nan)
             if not index:
                 shape = () if name == "time" else values.shape
                 arrays[name] = np.empty((count, *shape))
@@ -98,6 +110,7 @@ def write_arrays(
         arrays[f"{own}/axis"], arrays[f"{own}/time"] = signal.axes[part], signal.times[part]
     with replacing(target) as new, new.open("wb") as file:
         np.savez_compressed(file, **arrays)
+    unknown.tell()
     return Path(target)
 
 
