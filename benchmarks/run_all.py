@@ -23,6 +23,7 @@ BENCHMARKS = (
     "attached_rate",
     "checkpoint_speed",
     "trajectory_file",
+    "trajectory_seek",
     "replay",
     "history_cost",
     "recording_cost",
