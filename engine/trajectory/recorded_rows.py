@@ -151,6 +151,23 @@ class RecordedRows:
         frames = np.stack((index.frames[:-1], index.frames[1:] - 1), axis=1)
         return frames.ravel(), np.stack((begins, begins + inside), axis=1).ravel()
 
+    def frame_played(self, seconds: float) -> int:
+        """Return the frame that is in view so many simulated seconds after the first one.
+
+        Reads no block; the last frame where the run is shorter than that.
+        """
+        frames, played = self.played()
+        at = int(np.searchsorted(played, seconds, side="right"))
+        if at == 0:
+            return 0
+        if at == len(played):
+            return self.count - 1
+        begin, end = float(played[at - 1]), float(played[at])
+        first, last = int(frames[at - 1]), int(frames[at])
+        part = (seconds - begin) / (end - begin)
+        # Sums of timesteps are a little off.
+        return min(first + int(part * (last - first) + 1e-6), last)
+
     # --- what stands there
 
     def stored(self, frame: int) -> Row | None:

@@ -10,13 +10,13 @@ import os
 import shlex
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from stroboscope.debugger_protocol.exceptions import CommandError
+from stroboscope.debugger_protocol.host.playback import Ticket
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.debugger_protocol.plain_text import plain_text
@@ -131,39 +131,45 @@ class _Shown:
         _retell(self._trajectory, self._scene)
         stops = link.past.stops.stops.stops
         first, last = self._trajectory.axes
-        self._look(stops[-1].axis if stops and playing is None else first)
+        asked = self._look(stops[-1].axis if stops and playing is None else first)
         if playing is not None:
-            self._start(lambda: self._play(playing, first, last))
+            self._start(lambda: self._play(playing, first, last, asked))
         if not self._trajectory.complete:
             self._start(self._follow)
 
     def _start(self, work: Callable[[], None]) -> None:
         threading.Thread(target=work, name="stroboscope-replay", daemon=True).start()
 
-    def _look(self, axis: int) -> None:
-        link = self._scene.link
+    def _look(self, axis: int) -> Ticket | None:
+        """Ask for a row; None: nobody is there to look at it."""
+        goto = Goto(id=0, scene_id=self._scene.link.scene_id, axis=axis)
         with contextlib.suppress(CommandError):
-            current_runtime().host.travel(Goto(id=0, scene_id=link.scene_id, axis=axis))
+            return current_runtime().host.travel(goto)
+        return None
 
-    def _play(self, playing: Playing, first: int, last: int) -> None:
-        """Move the view to the end, until somebody else moves it."""
-        link, pace = self._scene.link, self._trajectory.timestep / playing.speed
-        own: deque[int | None] = deque([None, first], maxlen=16)
+    def _play(self, playing: Playing, first: int, last: int, asked: Ticket | None) -> None:
+        """Move the view to the end, until somebody else moves it; it was ``asked`` to begin."""
+        link, trajectory = self._scene.link, self._trajectory
+        own: tuple[int | None, ...] = (None, first)
         began = time.monotonic()
         while not self._over.wait(_MOVE_S):
+            has_come = asked is None or asked.settled
             view = link.past.view
             if view not in own:
                 return
-            if view is not None and None in own:
-                own.remove(None)  # it has begun: live is where somebody else went
-            target = first + int((time.monotonic() - began) / pace)
+            if not has_come:
+                continue  # where it was before is where it still is
+            frame = trajectory.frame_played((time.monotonic() - began) * playing.speed)
+            # Only where there is a frame: elsewhere the view would come to another row.
+            target = trajectory.axis(frame)
             if target >= last and not playing.loop:
                 self._look(last)
                 return
             if target >= last:
                 began, target = time.monotonic(), first
-            own.append(target)
-            self._look(target)
+            if target != own[-1]:
+                own = (view, target)
+                asked = self._look(target)
 
     def serve(self) -> None:
         """Let the debugger look, and step when it has the scene continue; until it has gone."""

@@ -391,6 +391,10 @@ class Trajectory:
         """
         return self._finder.frames_at(interval)
 
+    def frame_played(self, seconds: float) -> int:
+        """Return the frame in view ``seconds`` of simulated time after the first; any thread."""
+        return self._rows.frame_played(seconds)
+
     def _number(self, index: int) -> int:
         count = len(self)
         number = whole_number(index, "the number of a frame", least=-sys.maxsize, most=sys.maxsize)
@@ -558,10 +562,9 @@ def load_trajectory(
 
     ``path``: as the recording was given it, also without its suffix. ``scene``: which one, by name
     or number, where the file holds several (default: the first that has frames); :attr:`.scenes`
-    of what is returned has the names of all. ``show``: build it at once and
-    open it in the debugger's window. Nothing in a file is ever executed, and its model is tried in
-    another process before this one builds it. Raises FileError and its kinds; StateError where it
-    is to be shown and there is no window.
+    of what is returned has the names of all. ``show``: build it at once and open it in the window.
+    Nothing in a file is ever executed, and its model is tried in another process before this one
+    builds it. Raises FileError and its kinds; StateError where it is to be shown without a window.
     """
     is_shown = flag(show, "show")
     reader = TrajectoryReader(found_file(Path(checked_path(path, "path")), RECORDED))

@@ -1,6 +1,7 @@
 """``stroboscope replay`` and ``stroboscope open`` of files that are no run of one scene."""
 
 import contextlib
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -229,3 +230,69 @@ def test_progress_is_shown_in_a_terminal_and_not_in_a_file(
     assert "100 %|" in told
     piped = stroboscope_command(*line)
     assert (piped.returncode, piped.stdout, piped.stderr) == (0, done.stdout, "")
+
+
+PLAY = """
+import sys
+from stroboscope.engine.trajectory.showing import Playing, show_trajectory
+
+playing = Playing(speed=float(sys.argv[2]), loop=sys.argv[3] == "again")
+show_trajectory(sys.argv[1], launch=False, playing=playing)
+"""
+
+
+@pytest.mark.parametrize(
+    ("which", "again"), [({"every": 50}, "once"), ({"every": 50}, "again"), ({"hz": 5}, "again")]
+)
+def test_a_run_of_few_frames_is_played_to_its_end_and_again(
+    which: dict[str, int], again: str, start_warm: Start, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Arm", MODEL)
+    file = physics.TrajectoryFile(tmp_path / "few", **which)
+    with scene.start_recording(file) as recording:
+        scene.step(nstep=203)
+    scene.destroy()
+    with physics.load_trajectory(recording.path) as trajectory:
+        axes = [trajectory.axis(number) for number in range(len(trajectory))]
+    seen = _views(start_warm(PLAY, str(recording.path), "1", again), again=again == "again")
+    assert set(seen) <= {None, *axes}
+
+
+def _views(script: Any, *, again: bool) -> list[int | None]:
+    """Return where the view goes until it has come to the end; ``again``: has begun twice more."""
+    seen: list[int | None] = []
+
+    def is_over(client: DebuggerClient) -> bool:
+        history = client.history(client.scenes()[0].scene_id)
+        if history.view != (seen[-1] if seen else None):
+            seen.append(history.view)
+        places = [each for each in seen if each is not None]
+        if again:
+            return sum(two < one for one, two in itertools.pairwise(places)) >= 2
+        return len(places) > 2 and history.view in (None, history.recording_end)
+
+    with script.connect() as client:
+        assert client.wait_until(lambda c: c.scenes() and c.history(c.scenes()[0].scene_id), 60)
+        assert client.wait_until(is_over, 10), seen
+    code, _, errors = script.end()
+    assert code == 0, errors
+    return seen
+
+
+def test_steps_that_became_shorter_are_played_in_their_own_time(
+    start_warm: Start, tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Arm", MODEL)
+    with scene.start_recording(tmp_path / "run") as recording:
+        scene.step()
+        scene.model.opt.timestep = 0.0004
+        scene.step(nstep=1000)
+    scene.destroy()
+    # 0.4 s in all: with the first timestep for each it would be 4 s, and few of them in view.
+    seen = _views(start_warm(PLAY, str(recording.path), "1", "again"), again=True)
+    places = [each for each in seen if each is not None]
+    ends = [one for one, two in itertools.pairwise(places) if two < one]
+    assert max(ends) > 500
+    between = [two - one for one, two in itertools.pairwise(places) if two > one]
+    # The view is told ten times a second: some 250 of 0.4 ms each, not some 25.
+    assert sorted(between)[len(between) // 2] > 60
