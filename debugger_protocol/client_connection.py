@@ -93,6 +93,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
         observe: bool = False,
         relay: bool = False,
         passing: bool = False,
+        plays: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.info = info
@@ -108,6 +109,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
         self._observe = observe
         self._relay = relay
         self._passing = passing
+        self._plays = plays
         self._clock = clock
         self._session: ClientSession[ClientT, ServerT] | None = None
         self._socket: websockets_client.ClientConnection | None = None
@@ -231,6 +233,7 @@ class ClientConnection(Generic[ClientT, ServerT]):
             observe=self._observe,
             relay=self._relay,
             passing=self._passing,
+            plays=self._plays,
         )
         self._session = session
         try:

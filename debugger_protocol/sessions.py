@@ -54,7 +54,7 @@ from stroboscope.debugger_protocol.messages import (
     StatesCompared,
     Welcome,
 )
-from stroboscope.debugger_protocol.version import CAPABILITIES, PASSING, RELAY
+from stroboscope.debugger_protocol.version import CAPABILITIES, PASSING, PLAYS, RELAY
 
 __all__ = [
     "HANDSHAKE_MESSAGE_BYTES",
@@ -396,6 +396,7 @@ class ClientSession(_Session, Generic[ClientT, ServerT]):
         observe: bool = False,
         relay: bool = False,
         passing: bool = False,
+        plays: bool = False,
         nonce: bytes | None = None,
     ) -> None:
         super().__init__(secret=secret, port=port, limits=limits, now=now)
@@ -411,7 +412,12 @@ class ClientSession(_Session, Generic[ClientT, ServerT]):
                 major=major,
                 minor=minor,
                 nonce=self._nonce,
-                capabilities=(*CAPABILITIES, *[RELAY] * relay, *[PASSING] * passing),
+                capabilities=(
+                    *CAPABILITIES,
+                    *[RELAY] * relay,
+                    *[PASSING] * passing,
+                    *[PLAYS] * plays,
+                ),
                 observe=observe,
                 name=name,
             )

@@ -123,6 +123,10 @@ class TimeMachine(abc.ABC):
     ) -> int:
         """Return the axis that a Goto means; ``near`` is the one in view, or the live one."""
 
+    def recorded_at(self, axis: int) -> int:
+        """Return ``axis``, or the row before it where that one was not recorded."""
+        return axis
+
     @abc.abstractmethod
     def steps_away(self, axis: int, count: int, *, physics: bool) -> int:
         """Return the axis ``count`` application (``physics``: physics) steps after ``axis``.

@@ -334,7 +334,9 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     scene stands at its last frame until it is continued. ``left_for_edits``: how often the view has
     left the past because somebody has edited the scene, which happens where that stands.
     ``invalid``: why what is looked at, live or past, is no valid state: the scene has gone on after
-    a stop where contacts had no room. Empty: nothing is known against it.
+    a stop where contacts had no room. Empty: nothing is known against it. ``asks_play``: whoever
+    controls it, and has said that it ``plays``, shall move the view on from the oldest row, at the
+    speed of the session, with ``asks_loop`` again and again; until the view has moved.
     """
 
     scene_id: int
@@ -358,6 +360,8 @@ class SceneHistory(Message, frozen=True, kw_only=True, tag="scene_history"):
     recording_end: int = 0
     left_for_edits: int = 0
     invalid: str = ""
+    asks_play: bool = False
+    asks_loop: bool = False
 
 
 class RolloutInfo(msgspec.Struct, frozen=True, kw_only=True):

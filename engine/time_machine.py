@@ -106,6 +106,10 @@ class MujocoTimeMachine(TimeMachine):
         """Return the axis that a Goto means; ``near`` is the one in view, or the live one."""
         return self._navigation.find(step=step, time=time, episode=episode, near=near)
 
+    def recorded_at(self, axis: int) -> int:
+        """Return ``axis``, or the row before it where that one was not recorded."""
+        return self._navigation.recorded_at(axis)
+
     def steps_away(self, axis: int, count: int, *, physics: bool) -> int:
         """Return the axis ``count`` steps after ``axis``, within what there is."""
         return self._navigation.steps_away(axis, count, physics=physics)

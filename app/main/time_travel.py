@@ -383,6 +383,7 @@ class TimeTravel(QObject):
             scene.history.changed.connect(self._on_history)
             scene.status_changed.connect(self._on_status)
         self.refresh()
+        self._play_if_asked()
 
     def _on_status(self) -> None:
         scene = self._scene
@@ -406,6 +407,17 @@ class TimeTravel(QObject):
                 self._say(_LEFT)
             self._left_for_edits = told.left_for_edits
         self.refresh()
+        self._play_if_asked()
+
+    def _play_if_asked(self) -> None:
+        """Play what the application wants played, as it wants it: `stroboscope replay`."""
+        scene, history = self._scene, self.history
+        if scene is None or history is None or history.told is None or not history.asks_play:
+            return
+        if scene.session.has_control and history.has_rows:
+            history.asks_play = False
+            self.set_loops(history.told.asks_loop)
+            self._player.play(1)
 
     def _say(self, text: str) -> None:
         self._window.status.showMessage(text, 6000)

@@ -1,5 +1,6 @@
 """The view that moves by itself through the past: forward, backward, once or again and again."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -35,8 +36,9 @@ class ViewPlayer(QObject):
         self._go, self._go_live, self._is_busy = go, go_live, is_busy
         self._scene: SceneModel | None = None
         self._direction = 1
-        self._began = 0.0
-        self._from = 0
+        # Where it has come to, also between two rows, and when that was.
+        self._place = 0.0
+        self._then = 0.0
         self._timer = QTimer(self)
         self._timer.setInterval(_INTERVAL_MS)
         self._timer.timeout.connect(self._move)
@@ -88,7 +90,7 @@ class ViewPlayer(QObject):
         return first, max(first, last)
 
     def _start(self, axis: int) -> None:
-        self._began, self._from = time.monotonic(), axis
+        self._then, self._place = time.monotonic(), float(axis)
         history = self._history
         if history is not None and axis != history.near:
             self._go(axis)
@@ -105,8 +107,11 @@ class ViewPlayer(QObject):
             self.stop()
             return
         first, last = self._range(history)
-        passed = int((time.monotonic() - self._began) * scene.session.speed / pace)
-        target = self._from + self._direction * passed
+        now = time.monotonic()
+        self._place += self._direction * (now - self._then) * scene.session.speed / pace
+        self._then = now
+        # The row that it came to last: another speed or timestep counts from here on only.
+        target = math.floor(self._place) if self._direction > 0 else math.ceil(self._place)
         with_last = self._direction < 0 or last < history.live
         if first <= target < last or (target == last and with_last):
             if target != history.near:

@@ -105,6 +105,8 @@ class HistoryModel:
         """The first and the last row that are played again and again; None: all."""
         self.wanted: int | None = None
         """The axis that was asked for and is not in view yet, None: nothing."""
+        self.asks_play = False
+        """Whether the application has asked for it to be played, and nobody has begun yet."""
         self._scene = scene
         self._begins: list[int] = []
         self._modes: list[Mark] = []
@@ -395,6 +397,10 @@ class HistoryModel:
             return
         before = self.told
         self.told = message
+        if not message.asks_play:
+            self.asks_play = False
+        elif before is None or not before.asks_play:
+            self.asks_play = True
         if (
             before is None
             or before.segments != message.segments

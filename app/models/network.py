@@ -411,6 +411,7 @@ class Network:
                 limits=limits,
                 name="window",
                 observe=observe,
+                plays=True,
             )
             opened = await connection.open()
             self._connections[key] = connection

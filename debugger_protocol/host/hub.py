@@ -49,7 +49,7 @@ from stroboscope.debugger_protocol.messages import (
 )
 from stroboscope.debugger_protocol.server_connection import ServerConnection
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.debugger_protocol.version import PASSING, RELAY
+from stroboscope.debugger_protocol.version import PASSING, PLAYS, RELAY
 
 __all__ = ["Hub"]
 
@@ -159,6 +159,7 @@ class Hub(HostListener):
             passing=PASSING in connection.capabilities,
         )
         self._clients[connection.client_id] = client
+        self._note_controller()
         connection.on_ready = lambda: self._ready(client)
         connection.send_snapshot(self._snapshot())
         # What the others were told last is not what this one knows: tell everybody anew.
@@ -176,6 +177,7 @@ class Hub(HostListener):
         self._clients_changed(self.control.attached_without(connection.client_id))
         self._desk.forget(connection)
         self.control.left(connection.client_id, reason)
+        self._note_controller()
         if self._host.playback.attached:
             for scene_id in client.scenes:
                 self._update_interest(scene_id)
@@ -204,9 +206,11 @@ class Hub(HostListener):
                 return
             case RequestControl():
                 self.control.request(connection.client_id, connection.name)
+                self._note_controller()
                 self._clients_changed(self.control.attached)
             case ReleaseControl():
                 self.control.release(connection.client_id)
+                self._note_controller()
             case ReadRows() | CompareStates():
                 self._desk.take(connection, message)  # who only looks may look back, too
                 return
@@ -234,6 +238,12 @@ class Hub(HostListener):
                 self._send_status(link, force=True)
         connection.send(answer)
         self._look()
+
+    def _note_controller(self) -> None:
+        """Note what the client that controls can do."""
+        client = self._clients.get(self.control.controller or 0)
+        plays = client is not None and PLAYS in client.connection.capabilities
+        self._host.playback.plays_views = plays
 
     def _announce(self, change: ControlChanged) -> None:
         self._broadcast(change)

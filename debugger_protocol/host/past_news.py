@@ -118,7 +118,7 @@ def _is_news(history: SceneHistory, told: SceneHistory | None) -> bool:
 
 def _what_lasts(history: SceneHistory) -> tuple[object, ...]:
     newest = history.segments[-1:]
-    looked_at = history.view, history.view_note, history.invalid
+    looked_at = history.view, history.view_note, history.invalid, history.asks_play
     return *looked_at, history.keeps, history.max_bytes, history.busy, newest
 
 

@@ -58,7 +58,8 @@ class HoldKind(enum.Enum):
 class Playback:
     """What all scenes of a session share; guarded by ``lock``.
 
-    ``controlled``: a client may let a scene go on that has stopped, so that stops may hold it.
+    ``controlled``: a client may let a scene go on that has stopped, so that stops may hold it;
+    ``plays_views``: that client moves a view by itself where it is asked to.
     ``closed`` is empty, or the reason why no scene may be used any more. ``hold_at_end``: clients
     want to look at what has happened when the script is over; ``awaits_end``: the main thread will
     ask for that before it ends.
@@ -69,6 +70,7 @@ class Playback:
     speed: float = 1.0
     attached: bool = False
     controlled: bool = True
+    plays_views: bool = False
     closed: str = ""
     hold_at_end: bool = False
     awaits_end: bool = False

@@ -119,6 +119,7 @@ class TimeDesk:
         self._looking: list[Ticket] = []
         self._state: HistoryState | None = None
         self._back = self._left_for_edits = 0
+        self._asks_play = self._asks_loop = False
 
     # --- what there is
 
@@ -210,7 +211,15 @@ class TimeDesk:
                 state.segments,
                 is_executed=self.view is not None,
             ),
+            asks_play=self._asks_play,
+            asks_loop=self._asks_loop,
         )
+
+    def ask_to_play(self, *, loop: bool) -> None:
+        """Have the client that controls move the view on from the oldest row, once or for ever."""
+        self._asks_play, self._asks_loop = True, loop
+        self.refresh()
+        self._link.tell_news()
 
     # --- commands
 
@@ -242,12 +251,14 @@ class TimeDesk:
     def _perform(self, ticket: Ticket, command: Command) -> bool:
         """Return whether it is done; else it is answered later. Raises CommandError."""
         if isinstance(command, GoLive):
+            self._asks_play = self._asks_loop = False
             self.go_live("the view went live")
             return True
         machine = self.machine()
         match command:
             case Goto() | StepBack() | StepForward():
-                self._look(self._target(machine, command), ticket)
+                self._asks_play = self._asks_loop = False  # it has moved
+                self._look(self._target(machine, command, ticket), ticket)
                 return False
             case ContinueFromHere():
                 return self._continue(machine, ticket, with_script=command.with_script)
@@ -295,7 +306,7 @@ class TimeDesk:
 
     # --- looking
 
-    def _target(self, machine: TimeMachine, command: Command) -> int:
+    def _target(self, machine: TimeMachine, command: Command, ticket: Ticket) -> int:
         state = machine.history()
         if not state.rows:
             why = "no step was taken yet" if state.keeps else "its history is switched off"
@@ -306,8 +317,13 @@ class TimeDesk:
                 axis = machine.steps_away(near, -step_count(count), physics=physics)
             case StepForward(count=count, physics=physics):
                 axis = machine.steps_away(near, step_count(count), physics=physics)
-            case Goto(axis=int(axis)):
+            case Goto(axis=int(wanted)):
                 _only(command, "axis")
+                axis = machine.recorded_at(wanted)
+                if axis != wanted:
+                    ticket.note = (
+                        f"row {wanted} was not recorded: row {axis}, before it, is in view"
+                    )
             case Goto():
                 _only(command, "step", "time", "episode")
                 axis = machine.find(

@@ -166,6 +166,14 @@ class Navigation:
             reach *= 4
         return max(axis - reach, first), axis
 
+    def recorded_at(self, axis: int) -> int:
+        """Return ``axis``, or the row before it where nobody has recorded that step."""
+        ring = self._history.ring
+        if axis >= self._live or ring.holds(axis):
+            return axis
+        before = ring.last_remembered(axis)
+        return before if before >= 0 else axis
+
     def steps_between(self, axis: int, live: int) -> int:
         """Return how many application steps lie between two axes."""
         return self._step(live) - self._step(axis)

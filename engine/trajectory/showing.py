@@ -11,10 +11,12 @@ import shlex
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from stroboscope.debugger_protocol.codec import MAX_SPEED, MIN_SPEED
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.playback import Ticket
 from stroboscope.debugger_protocol.host.scene_link import SceneLink
@@ -99,6 +101,8 @@ def show_trajectory(
                 if launch:
                     require_display(first.path, asks=True)
                 return False
+            if playing is not None and current_runtime().host.playback.plays_views:
+                _set_speed(playing.speed, say)
             for each in shown:
                 each.begin(playing)
             shown[0].serve()
@@ -106,6 +110,15 @@ def show_trajectory(
             for each in shown:
                 each.end()
     return True
+
+
+def _set_speed(speed: float, say: Callable[[str], None]) -> None:
+    """Have the session's speed be the one that is asked for, or the nearest there is."""
+    nearest = min(max(speed, MIN_SPEED), MAX_SPEED)
+    if nearest != speed:
+        say(f"the window plays at {nearest:g} x real time, as near as it can to {speed:g}")
+    with contextlib.suppress(CommandError):  # it has just gone
+        current_runtime().host.set_speed(nearest)
 
 
 class _NobodyLooksError(Exception):
@@ -132,7 +145,12 @@ class _Shown:
         stops = link.past.stops.stops.stops
         first, last = self._trajectory.axes
         asked = self._look(stops[-1].axis if stops and playing is None else first)
-        if playing is not None:
+        if playing is not None and current_runtime().host.playback.plays_views:
+            # One player: who has keys and buttons for it. It goes where it has come first.
+            with contextlib.suppress(CommandError):
+                ask = partial(link.past.ask_to_play, loop=playing.loop)
+                current_runtime().host.ask(link, "asking to play", ask)
+        elif playing is not None:
             self._start(lambda: self._play(playing, first, last, asked))
         if not self._trajectory.complete:
             self._start(self._follow)

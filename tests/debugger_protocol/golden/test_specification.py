@@ -113,6 +113,6 @@ def test_every_limit_is_in_the_document_with_its_value(document):
 
 
 def test_every_capability_is_in_the_document(document):
-    for capability in (*version.CAPABILITIES, version.RELAY):
+    for capability in (*version.CAPABILITIES, version.RELAY, version.PASSING, version.PLAYS):
         assert f"`{capability}`" in document
     assert f"version {version.PROTOCOL_MAJOR}.{version.PROTOCOL_MINOR}" in document

@@ -245,3 +245,21 @@ def test_a_file_that_is_still_recorded_is_followed(
         nq = run.model.nq
         found = _qpos(client, scene.scene_id, 199)
         assert np.array_equal(found, run.rows[199, 1 : 1 + nq])
+
+
+def test_where_no_row_was_recorded_the_one_before_is_looked_at_and_that_is_said(
+    shown: Callable[..., Any], tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Arm", MODEL)
+    file = physics.TrajectoryFile(tmp_path / "few", every=20)
+    with scene.start_recording(file) as recording:
+        scene.step(nstep=130)
+    scene.destroy()
+    with shown(recording.path) as (client, few):
+        client.goto(few.scene_id, axis=20)
+        assert client.history(few.scene_id).view == 20
+        client.goto(few.scene_id, axis=59)
+        assert client.history(few.scene_id).view == 40
+        assert client.last_note == "row 59 was not recorded: row 40, before it, is in view"
+        client.goto(few.scene_id, axis=129)
+        assert client.history(few.scene_id).view == 120
