@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import stroboscope.engine as physics
 from stroboscope.debugger_protocol.topics import Topic
-from stroboscope.engine.history import scene_history
+from stroboscope.engine.history import keyframes
 
 pytestmark = pytest.mark.skipif(
     not hasattr(mujoco.mjtEnableBit, "mjENBL_SLEEP"), reason="this MuJoCo knows no sleep"
@@ -39,7 +39,7 @@ class SlowSteps:
 @pytest.fixture
 def slow(monkeypatch: pytest.MonkeyPatch) -> SlowSteps:
     clock = SlowSteps()
-    monkeypatch.setattr(scene_history, "thread_time", clock)
+    monkeypatch.setattr(keyframes, "thread_time", clock)
     return clock
 
 

@@ -68,7 +68,7 @@ def test_a_client_sees_candidates_and_tries_another_gain_from_the_past(
         assert rollouts()[4].reproducible == ""
         assert rollouts()[5].edits == (
             "actuator_gainprm[0] of servo: 20 → 5",
-            "actuator_biasprm[1] of servo: \N{MINUS SIGN}20 → \N{MINUS SIGN}5",
+            "actuator_biasprm[1] of servo: -20 → -5",
         )
 
         refs = [
