@@ -2,12 +2,13 @@
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stroboscope.debugger_protocol.scene_description import ChannelInfo
 from stroboscope.engine.contacts import contact_forces
 from stroboscope.engine.frames import FrameMaker
 from stroboscope.engine.frames.bodies import momenta
@@ -41,13 +42,21 @@ READ_BEFORE = (*INPUTS, JOINT_MARGIN)
 class ChannelReaders:
     """Makes readers of channels for one model; owner thread only.
 
-    ``row``: the state before the step, where energies are asked for.
+    ``table``: the channels as they are described. ``row``: the state before the step, where
+    energies are asked for.
     """
 
     def __init__(
-        self, model: Any, live: Callable[[], Any], *, frames: FrameMaker, adapter: MujocoAdapter
+        self,
+        model: Any,
+        live: Callable[[], Any],
+        *,
+        table: Mapping[str, ChannelInfo],
+        frames: FrameMaker,
+        adapter: MujocoAdapter,
     ) -> None:
         self._model = model
+        self._table = table
         self._frames = frames
         self._adapter = adapter
         self.row: NDArray[np.float64] | None = None
@@ -65,7 +74,7 @@ class ChannelReaders:
             part = name.removeprefix("energy.")
             return lambda source: self._energy(source, part)
         if name in LIMIT_CHANNELS:
-            return limit_reader(name, self._model, adapter=self._adapter)
+            return limit_reader(name, self._table[name].names, self._model, adapter=self._adapter)
         computed: dict[str, Callable[[Any], Any]] = {
             "contact.count": operator.attrgetter("ncon"),
             "contact.force": self._contact_force,

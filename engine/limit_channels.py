@@ -1,6 +1,6 @@
 """Channels that say how near something is to its limit: joints, actuators, equality constraints."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ __all__ = [
     "EQUALITY_RESIDUAL",
     "JOINT_MARGIN",
     "LIMIT_CHANNELS",
+    "joints_named",
     "limit_channels",
     "limit_reader",
-    "limited_joints",
-    "loaded_actuators",
+    "margins_of",
 ]
 
 JOINT_MARGIN = "joint.margin"
@@ -32,14 +32,14 @@ LIMIT_CHANNELS = (JOINT_MARGIN, ACTUATOR_LOAD, EQUALITY_RESIDUAL)
 Reader = Callable[[Any], NDArray[np.float64]]
 
 
-def limited_joints(model: Any, *, adapter: MujocoAdapter) -> NDArray[np.intp]:
+def _limited_joints(model: Any, *, adapter: MujocoAdapter) -> NDArray[np.intp]:
     """Return the hinges and slides that have limits."""
     kinds = adapter.module.mjtJoint
     single = np.isin(model.jnt_type, (int(kinds.mjJNT_HINGE), int(kinds.mjJNT_SLIDE)))
     return np.flatnonzero(single & (np.asarray(model.jnt_limited) != 0))
 
 
-def loaded_actuators(model: Any, *, adapter: MujocoAdapter) -> NDArray[np.intp]:
+def _loaded_actuators(model: Any, *, adapter: MujocoAdapter) -> NDArray[np.intp]:
     """Return the actuators with one control and one output that have a range of either."""
     found = []
     limited, _ = adapter.control_ranges(model)
@@ -54,8 +54,8 @@ def loaded_actuators(model: Any, *, adapter: MujocoAdapter) -> NDArray[np.intp]:
 def limit_channels(model: Any, *, adapter: MujocoAdapter) -> list[ChannelInfo]:
     """Return the channels with their names and units; those without any value have width 0."""
     names = ElementNames(model, adapter=adapter, limit=SHOWN_NAME_BYTES)
-    joints = limited_joints(model, adapter=adapter).tolist()
-    actuators = loaded_actuators(model, adapter=adapter).tolist()
+    joints = _limited_joints(model, adapter=adapter).tolist()
+    actuators = _loaded_actuators(model, adapter=adapter).tolist()
     return [
         ChannelInfo(
             name=JOINT_MARGIN,
@@ -74,29 +74,62 @@ def limit_channels(model: Any, *, adapter: MujocoAdapter) -> list[ChannelInfo]:
     ]
 
 
-def limit_reader(name: str, model: Any, *, adapter: MujocoAdapter) -> Reader:
-    """Return what reads one of them; :data:`JOINT_MARGIN` reads what is there before a step."""
+def joints_named(names: Sequence[str], model: Any, *, adapter: MujocoAdapter) -> NDArray[np.intp]:
+    """Return the joints that the channel of margins has, by their names: limits come and go."""
+    of = ElementNames(model, adapter=adapter, limit=SHOWN_NAME_BYTES).joint
+    return _places(names, map(of, range(model.njnt)))
+
+
+def margins_of(
+    position: NDArray[np.float64], limited: NDArray[Any], ranges: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return how far joints are from their nearer limits; infinitely far from none at all.
+
+    Each (..., joints), ``ranges`` (..., joints, 2).
+    """
+    nearer = np.minimum(position - ranges[..., 0], ranges[..., 1] - position)
+    margins: NDArray[np.float64] = np.where(limited != 0, nearer, np.inf)
+    return margins
+
+
+def limit_reader(name: str, names: Sequence[str], model: Any, *, adapter: MujocoAdapter) -> Reader:
+    """Return what reads one of them; :data:`JOINT_MARGIN` reads what is there before a step.
+
+    ``names``: those of its values. Which joints and actuators have limits was looked up when the
+    channel was described, and the model may have been written into since.
+    """
     if name == JOINT_MARGIN:
-        return _joint_margins(model, adapter)
-    return (_actuator_loads if name == ACTUATOR_LOAD else _residuals)(model, adapter)
+        return _joint_margins(joints_named(names, model, adapter=adapter), model)
+    if name == ACTUATOR_LOAD:
+        of = ElementNames(model, adapter=adapter, limit=SHOWN_NAME_BYTES).actuator
+        count = adapter.actuator_count(model)
+        return _actuator_loads(_places(names, map(of, range(count))), model, adapter)
+    return _residuals(model, adapter)
 
 
-def _joint_margins(model: Any, adapter: MujocoAdapter) -> Reader:
-    joints = limited_joints(model, adapter=adapter)
+def _places(names: Sequence[str], of_all: Iterable[str]) -> NDArray[np.intp]:
+    """Return where among all names those are, in one order; names cut short may be alike."""
+    found, wanted = [], iter(names)
+    name = next(wanted, None)
+    for place, each in enumerate(of_all):
+        if each == name:
+            found.append(place)
+            name = next(wanted, None)
+    return np.array(found, dtype=np.intp)
+
+
+def _joint_margins(joints: NDArray[np.intp], model: Any) -> Reader:
     address = np.asarray(model.jnt_qposadr)[joints]
 
     def read(source: Any) -> NDArray[np.float64]:
-        # The ranges are read anew: they may be edited.
-        ranges = np.asarray(model.jnt_range)[joints]
-        position = np.asarray(source.qpos)[address]
-        margins: NDArray[np.float64] = np.minimum(position - ranges[:, 0], ranges[:, 1] - position)
-        return margins
+        # Limits and ranges are read anew: they may be edited.
+        limited, ranges = np.asarray(model.jnt_limited)[joints], np.asarray(model.jnt_range)[joints]
+        return margins_of(np.asarray(source.qpos)[address], limited, ranges)
 
     return read
 
 
-def _actuator_loads(model: Any, adapter: MujocoAdapter) -> Reader:
-    actuators = loaded_actuators(model, adapter=adapter)
+def _actuator_loads(actuators: NDArray[np.intp], model: Any, adapter: MujocoAdapter) -> Reader:
     places = [adapter.actuator_slices(model, int(index)) for index in actuators]
     controls = np.array([control.start for control, _ in places], dtype=np.intp)
     outputs = np.array([output.start for _, output in places], dtype=np.intp)

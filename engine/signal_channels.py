@@ -201,7 +201,7 @@ class MujocoSignalSource(SignalSource):
         self._live = live
         self._frames = frames
         self._adapter = adapter
-        self._readers = ChannelReaders(model, live, frames=frames, adapter=adapter)
+        self._readers = ChannelReaders(model, live, table=table, frames=frames, adapter=adapter)
         self._before: list[_Writer] = []
         self._after: list[_Writer] = []
         self._counts: list[tuple[int, memoryview, int]] = []

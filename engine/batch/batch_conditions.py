@@ -22,7 +22,7 @@ from stroboscope.engine.batch.row_expressions import NotForRows, RowExpression
 from stroboscope.engine.callbacks import Event
 from stroboscope.engine.channel_readers import ARRAYS_AFTER, INPUTS
 from stroboscope.engine.errors import SimulationStopped
-from stroboscope.engine.limit_channels import JOINT_MARGIN, limited_joints
+from stroboscope.engine.limit_channels import JOINT_MARGIN, joints_named, margins_of
 from stroboscope.engine.stops.already import already_text, is_true_now
 from stroboscope.engine.stops.condition_words import condition_stop
 from stroboscope.engine.stops.conditions import ConditionEntry, SceneConditions, check
@@ -173,17 +173,29 @@ class BatchConditions(SceneConditions):
         return lambda _, chosen: bound if chosen is None else bound[chosen]
 
     def _margins(self, rows: Rows, chosen: Places | None) -> Rows:
-        envs, model = self._envs, self._selected.world.model
-        joints = limited_joints(model, adapter=envs.adapter)
+        envs = self._envs
+        joints, address = self._with_margins
         first = envs.layout.parts["qpos"].start
-        position = rows[:, first + np.asarray(model.jnt_qposadr)[joints]]
-        own = envs.expanded.get("jnt_range")
+        limited, ranges = (
+            self._own("jnt_limited", joints, chosen),
+            self._own("jnt_range", joints, chosen),
+        )
+        return margins_of(rows[:, first + address], limited, ranges)
+
+    @functools.cached_property
+    def _with_margins(self) -> tuple[Places, Places]:
+        """Return the joints of the channel of margins, and where the position of each begins."""
+        names = self._selected.world.channels[JOINT_MARGIN].names
+        joints = joints_named(names, self._envs.model, adapter=self._envs.adapter)
+        return joints, np.asarray(self._envs.model.jnt_qposadr)[joints]
+
+    def _own(self, field: str, joints: Places, chosen: Places | None) -> NDArray[Any]:
+        """Return a field of some joints; of each environment where those have their own."""
+        own = self._envs.expanded.get(field)
         if own is None:
-            ranges: NDArray[Any] = np.asarray(model.jnt_range)[joints]
-        else:
-            ranges = (own if chosen is None else own[chosen])[:, joints]
-        margins: Rows = np.minimum(position - ranges[..., 0], ranges[..., 1] - position)
-        return margins
+            return np.asarray(getattr(self._envs.model, field))[joints]
+        values: NDArray[Any] = (own if chosen is None else own[chosen])[:, joints]
+        return values
 
     # --- after every physics step
 

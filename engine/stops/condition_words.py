@@ -15,7 +15,7 @@ from stroboscope.debugger_protocol.expressions import REMEMBERING, constants_of
 from stroboscope.debugger_protocol.messages import ElementRef
 from stroboscope.debugger_protocol.time_messages import ConditionInfo, StopInfo, StopReason
 from stroboscope.engine.contacts import contact_forces
-from stroboscope.engine.limit_channels import ACTUATOR_LOAD, JOINT_MARGIN, limited_joints
+from stroboscope.engine.limit_channels import ACTUATOR_LOAD, JOINT_MARGIN, joints_named
 from stroboscope.engine.lint.subject import Subject, length
 from stroboscope.engine.stops.cause import Cause
 from stroboscope.engine.stops.energy_cause import energy_cause
@@ -259,8 +259,7 @@ def _tell_margin(
 ) -> None:
     """Say which limit of which joint is near or passed, in the joint's own unit."""
     model = subject.model
-    joints = limited_joints(model, adapter=subject.adapter).tolist()
-    joint = next((each for each in joints if subject.names.joint(each) == name), joints[0])
+    joint = int(joints_named((name,), model, adapter=subject.adapter)[0])
     low, high = (float(value) for value in model.jnt_range[joint])
     qpos = values.row[values.watcher.layout.parts["qpos"]]
     position = float(qpos[int(model.jnt_qposadr[joint])])

@@ -52,7 +52,11 @@ class Watcher:
         self.scope = scope
         self.layout = RowLayout(world.model, adapter=world.adapter)
         self.readers = ChannelReaders(
-            world.model, world.live, frames=world.frames, adapter=world.adapter
+            world.model,
+            world.live,
+            table=world.channels,
+            frames=world.frames,
+            adapter=world.adapter,
         )
         self.packing = packing
         self.words = packing.words

@@ -262,6 +262,25 @@ def test_wrong_conditions_are_refused_with_their_place_and_change_nothing() -> N
     assert scene.break_when("time > 1", envs_idx=range(100)).info.where.endswith("and 92 more")
 
 
+@pytest.mark.parametrize("selected", [0, 1])
+def test_limits_are_those_that_each_environment_has_of_its_own(selected: int) -> None:
+    """Whichever is selected, and though the model's joint has no limit in another one."""
+    scene = herd(3)
+    scene.select_environment(selected)
+    scene.keep_history()
+    scene.qpos[:, 7] = scene.qvel[:, 6] = 0.0
+    limited, ranges = scene.expand("jnt_limited"), scene.expand("jnt_range")
+    limited[:, 1] = (0, 1, 1)
+    ranges[:, 1] = (-0.01, 0.01)
+    ranges[2, 1] = (-1.0, 1.0)
+    scene.step()
+    any_limit = scene.break_when("min(joint.margin) < 0", log_only=True)
+    named = scene.break_when("joint.margin['elbow'] < -0.001", envs_idx=[0, 1], log_only=True)
+    scene.qpos[:, 7] = 0.02
+    scene.step()
+    assert (any_limit.hit_count, named.hit_count) == (1, 1)
+
+
 def test_conditions_change_no_bit_of_any_environment() -> None:
     scene = herd()
     scene.keep_history()
