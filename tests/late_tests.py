@@ -1,6 +1,6 @@
 """Tests that come last, and are left out where the others have taken all the time there is.
 
-Those of late_tests.txt take long on two slow cores, more than 0.4 s each, and say of an edge, of a
+Those of late_tests.txt take long on two slow cores, more than 0.3 s each, and say of an edge, of a
 number or of a look what no case, golden file, kill or reference picture stands for. `make test` is
 to end within ten minutes on any machine: what it had no time for it says, and `make soak` runs it.
 """

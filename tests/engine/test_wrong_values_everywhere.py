@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from samples import few
 
 import stroboscope.debugger_protocol
 import stroboscope.engine as physics
@@ -440,7 +441,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("place", CALLS)
+@pytest.mark.parametrize("place", few(CALLS, 60))
 def test_a_wrong_value_is_refused_in_words_and_nothing_changes(
     subject: Subject, place: str
 ) -> None:
