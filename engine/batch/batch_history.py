@@ -1,8 +1,8 @@
-"""What a batched scene remembers: the rows of all environments, shallow, and of one, deeper.
+"""What a batched scene remembers: the rows of all environments, shallow, and of few, deeper.
 
 A physics step's rows are one matrix. Matrices take turns in a ring as large as the budget allows:
-the newest are there of every environment. When the oldest makes room, the row of the environment
-that is looked at stays, in a quarter of the budget.
+the newest are there of every environment. When the oldest makes room, the rows of the environment
+that is looked at and of those that the script has chosen stay, in a quarter of the budget.
 """
 
 import bisect
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.time_messages import Segment, SegmentKind
+from stroboscope.engine.batch.deep_rows import DeepRows
 from stroboscope.engine.batch.field_notes import FieldNotes
 from stroboscope.engine.batch.state_edits import StateEdits
 from stroboscope.engine.history.budget import HistoryBudget
@@ -91,8 +92,7 @@ class BatchHistory:
         self._rows: deque[Rows] = deque()
         self._steps: deque[tuple[int, float | Rows, float]] = deque()
         self._timesteps: Rows = np.empty(0)
-        self._deep: deque[Rows] = deque()
-        self._deep_env = 0
+        self._deep = DeepRows()
         self._last: Rows = np.empty(0)
         self._replaced: list[_Replaced] = []
         self.version = 0
@@ -202,14 +202,11 @@ class BatchHistory:
         return matrix
 
     def _retire(self, matrix: Rows, deep_bytes: int) -> None:
-        """Keep one environment's row of the oldest matrix, which makes room."""
+        """Keep a few environments' rows of the oldest matrix, which makes room."""
         self.first += 1
-        self._deep.append(matrix[self._deep_env].copy())
-        row_bytes = 8 * matrix.shape[1]
-        while len(self._deep) > max(1, deep_bytes // row_bytes):
-            self._deep.popleft()
-            self._steps.popleft()
-        first = self.first - len(self._deep)
+        self._deep.add(matrix, deep_bytes)
+        self._forget_steps()
+        first = self._oldest
         self.on_forget(first)
         self._fields.forget_before(first)
         self._edits.forget_before(first)
@@ -217,14 +214,26 @@ class BatchHistory:
             self._replaced = [each for each in self._replaced if each.axis >= first]
             self.version += 1
 
-    def go_deep(self, env: int) -> None:
-        """Keep the rows of ``env`` longer than those of the others from now on."""
-        if env != self._deep_env:
-            self._deep_env = env
-            for _ in range(len(self._deep)):
-                self._steps.popleft()
-            self._deep.clear()
-            self.version += 1
+    def look_at(self, env: int) -> None:
+        """Keep the rows of the environment that is looked at longer from now on."""
+        self._deep.look_at(env)
+        self._forget_steps()
+        self.version += 1
+
+    def choose_deep(self, envs: Sequence[int]) -> None:
+        """Keep the rows of these environments longer, too, whichever is looked at."""
+        self._deep.choose(envs)
+        self._forget_steps()
+        self.version += 1
+
+    @property
+    def _oldest(self) -> int:
+        """The axis of the oldest row of any environment."""
+        return self.first - self._deep.longest
+
+    def _forget_steps(self) -> None:
+        while self._steps and self.first + len(self._rows) - len(self._steps) < self._oldest:
+            self._steps.popleft()
 
     def forget(self) -> None:
         """Forget everything."""
@@ -281,7 +290,7 @@ class BatchHistory:
     @property
     def nbytes(self) -> int:
         """Bytes of all that is kept."""
-        deep = len(self._deep) * (self._matrix_bytes // self._envs.count)
+        deep = self._deep.total * (self._matrix_bytes // self._envs.count)
         beside = self._fields.nbytes + self._edits.nbytes
         return len(self._rows) * self._matrix_bytes + deep + beside
 
@@ -298,7 +307,7 @@ class BatchHistory:
         """Return the oldest axis that is remembered of an environment; -1 without any."""
         if not self._rows:
             return -1
-        return self.first - (len(self._deep) if env == self._deep_env else 0)
+        return self.first - self._deep.count(env)
 
     def matrix(self, axis: int) -> Rows | None:
         """Return the rows of all environments at an axis, (n_envs, row); None when not there."""
@@ -311,23 +320,20 @@ class BatchHistory:
         if matrix is not None:
             row: Rows = matrix[env]
             return row
-        place = axis - (self.first - len(self._deep))
-        if env != self._deep_env or not 0 <= place < len(self._deep):
-            return None
-        return self._deep[place]
+        return self._deep.row(env, self.first - axis)
 
     def step_at(self, axis: int) -> int:
         """Return how many application steps had ever been taken at a remembered axis."""
-        return self._steps[axis - (self.first - len(self._deep))][0]
+        return self._steps[axis - self._oldest][0]
 
     def timestep_at(self, env: int, axis: int) -> float:
         """Return how long the step of an environment took [s]."""
-        stored = self._steps[axis - (self.first - len(self._deep))][1]
+        stored = self._steps[axis - self._oldest][1]
         return stored if isinstance(stored, float) else float(stored[env])
 
     def wall_at(self, axis: int) -> float:
         """Return when the rows of a remembered axis were taken, monotonic [s]."""
-        return self._steps[axis - (self.first - len(self._deep))][2]
+        return self._steps[axis - self._oldest][2]
 
     # --- what every environment's counters were
 

@@ -22,6 +22,7 @@ from stroboscope.engine.batch.batch_copy import BatchCopy, copy_of_batch, fill_b
 from stroboscope.engine.batch.batch_history import BatchHistory
 from stroboscope.engine.batch.batch_states import BatchStates
 from stroboscope.engine.batch.batch_stepper import BatchStepper
+from stroboscope.engine.batch.deep_rows import MOST_DEEP
 from stroboscope.engine.batch.environments import Environments
 from stroboscope.engine.batch.selected import SelectedEnvironment
 from stroboscope.engine.callbacks import Event, SceneCallbacks
@@ -530,18 +531,29 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
         history = self.batch_history
         return (self.link.active or history.wanted) and not history.switched_off
 
-    def keep_history(self, keep: bool = True, *, max_bytes: int | None = None) -> None:
+    def keep_history(
+        self, keep: bool = True, *, max_bytes: int | None = None, envs_idx: object = None
+    ) -> None:
         """Keep the rows of every physics step, also while nothing is attached; or no longer.
 
         In at most ``max_bytes`` (64 MiB unless set): a quarter of it goes to rows of the
-        environment that is looked at, which reach further back than those of all.
+        environment that is looked at and of those chosen by ``envs_idx``, 64 at most, which reach
+        further back than those of all. Either stays as it is where it isn't given; ``[]``: of none.
         """
         self._guard()
         keep = flag(keep, "keep")
+        deep = None if envs_idx is None else self._chosen(envs_idx)
+        if deep is not None and len(deep) > MOST_DEEP:
+            raise ValueError(
+                f"rows of {MOST_DEEP} environments at most are kept longer than those of all, "
+                f"not of {len(deep)}: choose fewer, or give all of them more with max_bytes"
+            )
         if max_bytes is not None:
             self.batch_history.max_bytes = whole_number(
                 max_bytes, "max_bytes", least=1, most=sys.maxsize
             )
+        if deep is not None:
+            self.batch_history.choose_deep(deep.tolist())
         self.batch_history.wanted = keep
         self.batch_history.switched_off = False
         self._update_fast_path()

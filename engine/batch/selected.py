@@ -80,7 +80,7 @@ class SelectedEnvironment:
     def select(self, env: int) -> None:
         """Be another environment from now on."""
         self.counters.env = env
-        self._scene.batch_history.go_deep(env)
+        self._scene.batch_history.look_at(env)
         self.world.interventions.release()
         self.refresh()
 
