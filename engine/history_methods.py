@@ -1,21 +1,18 @@
-"""The part of :class:`Scene` that is about its history and about stops."""
+"""The part of :class:`Scene` that is about its history."""
 
 import sys
 from collections.abc import Callable
 
 from stroboscope.engine.arguments import flag, whole_number
 from stroboscope.engine.history.scene_history import SceneHistory
-from stroboscope.engine.stops.event import StopEvent
-from stroboscope.engine.stops.scene_stops import SceneStops
 
 __all__ = ["HistoryMethods"]
 
 
 class HistoryMethods:
-    """Methods of a scene about what it remembers and what stops it; owner thread only."""
+    """Methods of a scene about what it remembers; owner thread only."""
 
     history: SceneHistory
-    stops: SceneStops
     _guard: Callable[[], None]
     _update_fast_path: Callable[[], None]
 
@@ -31,21 +28,3 @@ class HistoryMethods:
         self.history.wanted = keep
         self.history.switch(off=False)
         self._update_fast_path()
-
-    @property
-    def raise_on_stop(self) -> bool:
-        """Whether a stop raises SimulationStopped in :meth:`step` where nothing is attached."""
-        self._guard()
-        return self.stops.raise_on_stop
-
-    @raise_on_stop.setter
-    def raise_on_stop(self, value: bool) -> None:
-        self._guard()
-        self.stops.raise_on_stop = flag(value, "raise_on_stop")
-        self._update_fast_path()
-
-    @property
-    def last_stop(self) -> StopEvent | None:
-        """The newest stop: why, and at which number of which joint; None when there was none."""
-        self._guard()
-        return self.stops.last

@@ -38,6 +38,7 @@ from stroboscope.engine.scene_state import SceneStates
 from stroboscope.engine.state_methods import StateMethods
 from stroboscope.engine.step_plan import checked_nstep, checked_time_step, plan_step
 from stroboscope.engine.stepping import Stepper
+from stroboscope.engine.stop_methods import StopMethods
 from stroboscope.engine.stops.scene_stops import SceneStops
 from stroboscope.engine.world import World
 
@@ -52,7 +53,13 @@ _log = logging.getLogger(__name__)
 
 
 class Scene(
-    SceneLife, StateMethods, HistoryMethods, RecordingMethods, ConditionMethods, SceneFileMethods
+    SceneLife,
+    StateMethods,
+    HistoryMethods,
+    StopMethods,
+    RecordingMethods,
+    ConditionMethods,
+    SceneFileMethods,
 ):
     """A MuJoCo model and its data that a debugger can stop, look at and put back.
 

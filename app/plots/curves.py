@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from stroboscope.app.models.plot_store import PlotSeriesId
 from stroboscope.app.models.polyline import Polyline
 from stroboscope.app.plots.plot_style import line_pen
+from stroboscope.app.plots.view_item import ViewItem
 
 __all__ = ["Curves"]
 
@@ -30,7 +31,7 @@ class _Curve:
     pen: QPen
 
 
-class Curves(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
+class Curves(ViewItem):
     """Draws polylines in session time [s] and values; costs little beside the drawing itself.
 
     Twenty of pyqtgraph's own curve items take three times as long: each keeps a path, bounds and
@@ -41,7 +42,6 @@ class Curves(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
         super().__init__()
         self._style = style
         self._curves: dict[PlotSeriesId, _Curve] = {}
-        self._bounds = QRectF()
 
     @property
     def keys(self) -> tuple[PlotSeriesId, ...]:
@@ -67,20 +67,6 @@ class Curves(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
         """Return what is drawn for ``key``."""
         curve = self._curves.get(key)
         return curve.line if curve is not None else None
-
-    def viewRangeChanged(self) -> None:
-        """Cover the whole view again."""
-        # Not the item's own viewRect(): it goes by matrices that lag behind the range.
-        box = self.getViewBox()
-        view = box.viewRect() if box is not None else None
-        if view is not None and view != self._bounds:
-            self.prepareGeometryChange()
-            self._bounds = QRectF(view)
-        self.update()
-
-    def boundingRect(self) -> QRectF:
-        """The visible rectangle: nothing outside it is drawn."""
-        return QRectF(self._bounds)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None

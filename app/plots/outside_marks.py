@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 
 import numpy as np
-import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPolygonF
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from stroboscope.app.models.polyline import Polyline
+from stroboscope.app.plots.view_item import ViewItem
 
 __all__ = ["OutsideMarks"]
 
@@ -18,13 +18,12 @@ _SIZE_PX = 5.0
 _MOST = 24
 
 
-class OutsideMarks(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
+class OutsideMarks(ViewItem):
     """Arrows in the colours of the lines that leave the picture, where each does."""
 
     def __init__(self) -> None:
         super().__init__()
         self._marks: list[tuple[float, bool, QColor]] = []
-        self._bounds = QRectF()
         self.setZValue(8)
 
     @property
@@ -44,19 +43,6 @@ class OutsideMarks(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no
             for at in _begins(outside)[:_MOST]
         ]
         self.update()
-
-    def viewRangeChanged(self) -> None:
-        """Cover the whole view again."""
-        box = self.getViewBox()
-        view = box.viewRect() if box is not None else None
-        if view is not None and view != self._bounds:
-            self.prepareGeometryChange()
-            self._bounds = QRectF(view)
-        self.update()
-
-    def boundingRect(self) -> QRectF:
-        """The visible rectangle."""
-        return QRectF(self._bounds)
 
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None

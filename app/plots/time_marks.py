@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QRectF
 from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+
+from stroboscope.app.plots.view_item import ViewItem
 
 __all__ = ["TimeMarks"]
 
@@ -13,7 +14,7 @@ __all__ = ["TimeMarks"]
 _SPACING_PX = 4.0
 
 
-class TimeMarks(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no types
+class TimeMarks(ViewItem):
     """Vertical lines at session times [s]; costs one drawing call whatever their number."""
 
     def __init__(self, pen: QPen, *, z: float) -> None:
@@ -21,7 +22,6 @@ class TimeMarks(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         self._pen = pen
         self._times: tuple[float, ...] = ()
         self._lines: list[QLineF] = []
-        self._bounds = QRectF()
         self.setZValue(z)
 
     def set_pen(self, pen: QPen) -> None:
@@ -44,10 +44,6 @@ class TimeMarks(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         """Reach over the whole height again."""
         self._rebuild()
 
-    def boundingRect(self) -> QRectF:
-        """The visible rectangle: lines outside it are not drawn."""
-        return QRectF(self._bounds)
-
     def paint(
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
@@ -64,14 +60,12 @@ class TimeMarks(pg.GraphicsObject):  # type: ignore[misc]  # pyqtgraph has no ty
         painter.restore()
 
     def _rebuild(self) -> None:
-        # Not the item's own viewRect(): it goes by matrices that lag behind the range.
-        box = self.getViewBox()
-        view = box.viewRect() if box is not None else None
+        view = self.view_in_data()
         self.prepareGeometryChange()
         if view is None or not view.width():
             self._lines, self._bounds = [], QRectF()
             return
-        pixel = view.width() / max(box.width(), 1.0)
+        pixel = view.width() / max(self.getViewBox().width(), 1.0)
         lines, last = [], -float("inf")
         for time in self._times:
             if view.left() <= time <= view.right() and time - last >= _SPACING_PX * pixel:

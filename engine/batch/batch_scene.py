@@ -45,7 +45,7 @@ from stroboscope.engine.script_state import Getter, Setter
 from stroboscope.engine.sim_state import SimState
 from stroboscope.engine.state_methods import checked_keyframe, checked_label
 from stroboscope.engine.step_plan import checked_nstep
-from stroboscope.engine.stops.event import StopEvent
+from stroboscope.engine.stop_methods import StopMethods
 
 if TYPE_CHECKING:
     from stroboscope.engine.runtime import Runtime
@@ -59,7 +59,7 @@ MOST_SHOWN = 64
 """So many environments are drawn side by side at most."""
 
 
-class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMethods):
+class BatchScene(SceneLife, StopMethods, RecordingMethods, BatchConditionMethods, SceneFileMethods):
     """``n_envs`` environments of one MuJoCo model, on native threads.
 
     Made by :func:`~stroboscope.engine.create_scene` with ``n_envs``. Each environment is, bit for
@@ -557,24 +557,6 @@ class BatchScene(SceneLife, RecordingMethods, BatchConditionMethods, SceneFileMe
         self.batch_history.wanted = keep
         self.batch_history.switched_off = False
         self._update_fast_path()
-
-    @property
-    def raise_on_stop(self) -> bool:
-        """Whether a stop raises SimulationStopped in :meth:`step` where nothing is attached."""
-        self._guard()
-        return self.stops.raise_on_stop
-
-    @raise_on_stop.setter
-    def raise_on_stop(self, value: bool) -> None:
-        self._guard()
-        self.stops.raise_on_stop = flag(value, "raise_on_stop")
-        self._update_fast_path()
-
-    @property
-    def last_stop(self) -> StopEvent | None:
-        """The newest stop: which environment, why, at which number of which joint; or None."""
-        self._guard()
-        return self.stops.last
 
     def note_self_resets(self, envs: NDArray[np.intp]) -> None:
         """Note that MuJoCo has reset environments by itself; for the engine."""

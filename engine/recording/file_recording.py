@@ -5,7 +5,6 @@ import functools
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
@@ -20,7 +19,7 @@ from stroboscope.engine.recording.by_owner import PATIENCE_S, SHORT_PATIENCE_S, 
 from stroboscope.engine.recording.feed import Attachments, NewModel, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
 from stroboscope.engine.recording.for_tools import messages_of
-from stroboscope.engine.recording.recording import Recording
+from stroboscope.engine.recording.recording import ThreadRecording
 from stroboscope.engine.recording.scene_records import manifest_of, record_of, records_of
 from stroboscope.engine.recording.scene_tap import SceneTap, model_event
 from stroboscope.engine.recording.trajectory_file import SlowDisk, TrajectoryFile
@@ -37,7 +36,7 @@ AnyTap: TypeAlias = SceneTap | BatchTap
 _log = logging.getLogger(__name__)
 
 
-class FileRecording(Recording):
+class FileRecording(ThreadRecording):
     """Scenes whose rows are in a file a quarter of a second after they were written, or before."""
 
     def __init__(
@@ -111,21 +110,6 @@ class FileRecording(Recording):
     def scenes(self) -> tuple[AnyScene, ...]:
         """Those that are still recorded."""
         return tuple(scene for scene in self._scenes if id(scene) in self._taps)
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """All files of it, oldest first."""
-        return tuple(self._thread.paths)
-
-    @property
-    def frames(self) -> int:
-        """How many frames are in the files by now."""
-        return self._thread.frames
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes the present file has."""
-        return self._thread.nbytes
 
     @property
     def is_recording(self) -> bool:

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.files.frames import FileEvent
     from stroboscope.engine.recording.feed import FinalRow
+    from stroboscope.engine.recording.file_thread import FileThread
     from stroboscope.engine.scene import Scene
 
-__all__ = ["Recording", "stop_of_scene"]
+__all__ = ["Recording", "ThreadRecording", "stop_of_scene"]
 
 
 class Recording:
@@ -137,6 +138,27 @@ class Recording:
     def disown(self) -> None:
         """In a forked child: leave the file to the parent."""
         raise NotImplementedError
+
+
+class ThreadRecording(Recording):
+    """One whose file a thread writes."""
+
+    _thread: "FileThread"
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All files of it, oldest first."""
+        return tuple(self._thread.paths)
+
+    @property
+    def frames(self) -> int:
+        """How many frames are in the files by now."""
+        return self._thread.frames
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the present file has."""
+        return self._thread.nbytes
 
 
 def stop_of_scene(scene: "Scene | BatchScene", recording: Recording) -> Path:

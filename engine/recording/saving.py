@@ -15,7 +15,7 @@ from stroboscope.engine.recording.feed import Attachments, FinalRow, SceneFeed
 from stroboscope.engine.recording.file_thread import FileThread
 from stroboscope.engine.recording.for_tools import messages_of
 from stroboscope.engine.recording.past_of_scene import fill_with_past
-from stroboscope.engine.recording.recording import Recording
+from stroboscope.engine.recording.recording import ThreadRecording
 from stroboscope.engine.recording.scene_records import manifest_of, record_of
 from stroboscope.engine.recording.trajectory_file import TrajectoryFile
 
@@ -29,7 +29,7 @@ _LARGEST = 1 << 62
 _log = logging.getLogger(__name__)
 
 
-class Saving(Recording):
+class Saving(ThreadRecording):
     """The past of one scene on its way into a file, which gets its name when it is complete.
 
     ``fill`` puts it into the feeds of its ``records``, one each, whose models are in
@@ -108,21 +108,6 @@ class Saving(Recording):
             ),
             disk=disk,
         )
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """The file."""
-        return tuple(self._thread.paths)
-
-    @property
-    def frames(self) -> int:
-        """How many frames are written by now."""
-        return self._thread.frames
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes are."""
-        return self._thread.nbytes
 
     @property
     def is_recording(self) -> bool:
