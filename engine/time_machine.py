@@ -160,7 +160,7 @@ class MujocoTimeMachine(TimeMachine):
         else:
             source = recorded = RecordedStretch(self._past, self._scene, axis)
             end = min(recorded.end, axis + steps) if steps else recorded.end
-            doubt = self._past.told_doubt_within(axis, max(end, axis + 1))
+            doubt = self._past.doubt_of_trial(axis, max(end, axis + 1), last=recorded.end - 1)
         return self._rollouts.resimulate(
             source, axis, steps=steps, edits=edits, name=name, doubt=doubt
         )

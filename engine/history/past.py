@@ -308,6 +308,11 @@ class Past:
         """The same of the steps ``first`` to ``end`` - 1 of one stretch."""
         return self.told_doubt(first) or self._history.segments.doubt_within(first, end)
 
+    def doubt_of_trial(self, first: int, end: int, *, last: int) -> str:
+        """The same of a run of them, which compares where each but the ``last`` has led."""
+        doubt = self.told_doubt_within(first, end) or self.doubt(first)
+        return doubt or (self.doubt(last) if first < last < end else "")
+
     def _tells(self, axis: int) -> bool:
         """Return whether the step of a row tells with which model it was taken.
 

@@ -6,6 +6,7 @@ import pytest
 from noted_run import SENSED, Run
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol.time_messages import EditKind, WhatIf
 from stroboscope.engine.trajectory.stretches import stretches_of
 
 
@@ -47,6 +48,25 @@ def test_the_last_row_of_a_stretch_of_a_file_says_that_its_step_led_elsewhere(
     assert wrong == list(range(5, 6 if how == "one step" else 10))
     assert all("leads elsewhere by now" in found[axis][1] for axis in wrong)
     assert not any(note for same, note in found if same)
+
+
+@pytest.mark.parametrize("how", ["reset", "one step", "edit", "end"])
+def test_a_trial_of_the_last_row_of_a_stretch_says_it_too(tmp_path: Path, how: str) -> None:
+    """No row behind it shows that; the same where the trial has edits, or goes on."""
+    run, path = recorded(tmp_path, how, saves=True)
+    last = 5 if how == "one step" else 9
+    lower = WhatIf(kind=EditKind.OPTION, name="density", values=(0.1,))
+
+    def doubts(scene: physics.Scene) -> list[str]:
+        machine = scene.backend.time_machine()
+        for steps, edits in ((0, ()), (20, ()), (1, (lower,))):
+            for _ in machine.resimulate(last, steps=steps, edits=edits, name=""):
+                pass
+        return [each.reproducible for each in machine.rollouts()]
+
+    assert all("leads elsewhere by now" in each for each in doubts(run.scene))
+    with physics.load_trajectory(path) as trajectory:
+        assert all("leads elsewhere by now" in each for each in doubts(trajectory.scene))
 
 
 def test_a_file_that_does_not_say_where_a_step_led_has_what_the_step_before_says(
