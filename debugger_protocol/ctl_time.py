@@ -126,7 +126,7 @@ def _refuse_the_future(
         ahead, stands = f"axis {a.axis}", f"axis {scene.axis}"
     elif step is not None and episode == newest:
         # What a branch has left behind may have come further.
-        ends = [*(each.begin for each in segments[1:]), scene.axis]
+        ends = [*(each.begin for each in segments[1:]), scene.axis][: len(segments)]
         reached = max(
             (
                 each.physics_step + end - each.begin

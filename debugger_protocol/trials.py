@@ -53,22 +53,34 @@ def trial_span(
 ) -> tuple[int, int] | None:
     """Return the row that a trial of a stop begins with, and its steps; None: there is no such row.
 
-    The row in ``view``, when that is before the stop; else half a second before it. It goes as far
-    as was recorded (0 steps), or half a second behind the stop where that is further. ``first`` is
+    The row in ``view``, when that is before the stop; else half a second before it, or less where
+    its episode begins, or the rows that are kept: the stop's own row at least. It goes as far as
+    was recorded (0 steps), or half a second behind the stop where that is further. ``first`` is
     the oldest row that is kept, ``segments`` (oldest first) and ``live``, the axis of the step that
     would come next, say what was recorded; ``timestep`` [s].
     """
-    begun = [segment.begin for segment in segments if segment.begin <= stop.axis - 1]
+    begun = [segment.begin for segment in segments if _has_stopped_in(segment, stop)]
     first = max(first, begun[-1] if begun else 0)
     steps = max(round(_BEFORE_S / timestep) if timestep > 0.0 else 0, _LEAST_STEPS)
     if view is not None and first <= view < stop.axis:
         begin = view
-    elif stop.axis <= first:
+    elif stop.axis < first:
         return None
     else:
         begin = max(first, stop.axis - steps)
-    end = next((segment.begin for segment in segments if segment.begin > stop.axis), live)
+    after = (each for each in segments if each.begin >= stop.axis)
+    end = next((each.begin for each in after if not _has_stopped_in(each, stop)), live)
     return begin, 0 if end >= stop.axis + steps else stop.axis + steps - begin
+
+
+def _has_stopped_in(segment: Segment, stop: StopInfo) -> bool:
+    """Return whether a stop may be of a stretch: those that it is behind, or begun by its step.
+
+    One that was begun in that place after the stop, by who went back, is another one.
+    """
+    if segment.begin != stop.axis:
+        return segment.begin < stop.axis
+    return (segment.episode, segment.physics_step) == (stop.episode, stop.physics_step)
 
 
 def trial_word(rollout: RolloutInfo, stop: StopInfo) -> str:

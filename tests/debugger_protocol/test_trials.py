@@ -1,5 +1,6 @@
 """Where a trial of what a stop offers begins, how far it goes, and what is said of it."""
 
+import msgspec
 import pytest
 
 from stroboscope.debugger_protocol.time_messages import (
@@ -45,7 +46,10 @@ def segments(*begins: int) -> list[Segment]:
         (1000, 0, None, (0, 1010), 1400, (750, 500)),
         (1, 0, None, (0,), 1, (0, 251)),
         (5, 0, None, (5,), 5, (0, 255)),
-        (1000, 1000, None, (0,), 1000, None),
+        (1000, 1000, None, (0,), 1000, (1000, 250)),  # from where it stands
+        (1000, 1000, None, (0,), 1400, (1000, 0)),
+        (1000, 1001, None, (0,), 1400, None),
+        (0, 0, None, (0,), 0, (0, 250)),
     ],
 )
 def test_a_trial_goes_on_behind_the_stop(
@@ -60,6 +64,25 @@ def test_a_trial_goes_on_behind_the_stop(
         stop_at(axis), first=first, view=view, segments=segments(*begins), live=live, timestep=0.002
     )
     assert found == span
+
+
+def test_a_trial_of_a_stop_at_the_first_step_of_an_episode_is_of_that_episode() -> None:
+    stop = StopInfo(
+        stop_id=1, reason=StopReason.EXPLODING, axis=500, episode=2, step=0, physics_step=0,
+        time=0.0, message="",
+    )  # fmt: skip
+    whole = segments(0, 500)
+    assert trial_span(stop, first=0, view=None, segments=whole, live=500, timestep=0.002) == (
+        500,
+        250,
+    )
+    # One that somebody begins there after the stop, from a place of the first episode, is not its.
+    back = msgspec.structs.replace(whole[1], episode=1, physics_step=100)
+    stop = msgspec.structs.replace(stop, episode=1, physics_step=500)
+    found = trial_span(
+        stop, first=0, view=None, segments=[whole[0], back], live=900, timestep=0.002
+    )
+    assert found == (250, 500)
 
 
 def test_of_a_condition_only_that_it_was_simulated_is_said() -> None:

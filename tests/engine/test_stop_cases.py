@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import stroboscope.engine as physics
+from stroboscope.debugger_protocol import ctl
 from stroboscope.debugger_protocol.client import DebuggerClient
 from stroboscope.debugger_protocol.time_messages import SceneHistory, StopInfo, StopReason
 
@@ -120,10 +121,26 @@ def test_c01_a_stiff_servo_stops_at_once_and_what_is_offered_is_stable(
         for name in enough[:3]:
             assert outcome(client, axis=stop.axis, steps=5000, edits=offers[name]) == "ended", name
         assert outcome(client, axis=stop.axis, steps=5000) != "ended"
+        # As a click on it does, from the state that the stop at the very first step has left.
+        tried = client.try_offer(client.scenes()[0].scene_id, enough[0])
+        assert (tried.outcome, tried.from_axis) == ("ended", stop.axis)
         let_run(client)
         code, out, err = script.end()
     assert code == 0, err
     assert out == bare(source, case_model("C01")).stdout
+
+
+def test_before_the_first_step_every_place_lies_ahead(
+    start_warm: Start, case_model: Case, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = start_warm(loop(6), str(case_model("C18")), command=WAIT)
+    with script.connect() as client:
+        assert client.wait_until(lambda c: bool(c.scenes()), DEADLINE_S)
+        for words in (["10"], ["--axis", "3"], ["--time", "0.1"]):
+            assert ctl.main(["--session", script.session().session_id, "goto", *words]) == 1
+            assert "lies ahead" in capsys.readouterr().err
+        let_run(client)
+        assert script.end()[0] == 0
 
 
 def test_c02_a_scene_that_resets_itself_is_stopped_each_time_and_its_resets_are_counted(
