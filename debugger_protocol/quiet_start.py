@@ -7,11 +7,11 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
 
-__all__ = ["INTERRUPTED", "end_quietly", "hand_over_interrupts"]
+__all__ = ["INTERRUPTED", "end_quietly", "hand_over_interrupts", "quiet_imports"]
 
 INTERRUPTED: Final = 130
 """The exit code of a command that Ctrl+C has ended, as shells have it."""
@@ -29,6 +29,19 @@ def end_quietly() -> None:
 def hand_over_interrupts() -> None:
     """Make Ctrl+C raise KeyboardInterrupt again, as Python has it; more than once is fine."""
     _replace(_end, signal.default_int_handler)
+
+
+@contextlib.contextmanager
+def quiet_imports() -> Iterator[None]:
+    """Have Ctrl+C end the process at once meanwhile; for what a command imports late.
+
+    In a process that does nothing else: what compiled modules raise then is no KeyboardInterrupt.
+    """
+    end_quietly()
+    try:
+        yield
+    finally:
+        hand_over_interrupts()
 
 
 def _replace(handler: Callable[..., Any], other: Callable[..., Any]) -> None:

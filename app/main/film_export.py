@@ -36,6 +36,7 @@ from stroboscope.debugger_protocol.scene_description import (
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.display import missing_display
 from stroboscope.engine.errors import EngineError
+from stroboscope.engine.late_imports import import_for_command
 from stroboscope.engine.trajectory.choosing import TO_SHOW, add_choice, choice_of
 from stroboscope.engine.trajectory.commands import progress_bar
 from stroboscope.engine.trajectory.part import add_times, frames_meant
@@ -118,6 +119,7 @@ def _export(options: argparse.Namespace) -> int:
         if not (value > 0.0 and math.isfinite(value)):
             raise ValueError(f"--{name} must be above 0, not {value:g}")
     spec = FilmSpec(path=target, size=_size(options.size), fps=options.fps, speed=options.speed)
+    import_for_command()
     app = make_qapplication(sys.argv[:1])
     apply_theme(app, palette_named(options.theme))
     with (

@@ -17,6 +17,7 @@ from stroboscope.engine.errors import EngineError
 from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.files.kinds import FileKind, kind_of_file
 from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file
+from stroboscope.engine.late_imports import import_for_command
 from stroboscope.engine.outside.compiler import compiler_ahead
 from stroboscope.engine.showing.no_display import EXIT_NO_DISPLAY, NotShownError, require_display
 
@@ -100,6 +101,8 @@ def show_file(options: OpenOptions) -> int:
     # What compiles its model starts while everything else is imported here.
     compiler_ahead().start()
     try:
+        is_run = kind is FileKind.TRAJECTORY
+        import_for_command("trajectory.showing" if is_run else "scene_loading", "debugger")
         return show(options)
     finally:
         compiler_ahead().close()

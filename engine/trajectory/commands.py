@@ -17,6 +17,7 @@ from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names
 from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file
+from stroboscope.engine.late_imports import import_for_command
 from stroboscope.engine.showing.no_display import EXIT_NO_DISPLAY, NotShownError
 from stroboscope.engine.trajectory.alike import family, names_together
 from stroboscope.engine.trajectory.choosing import (
@@ -146,6 +147,7 @@ def _verify(options: argparse.Namespace) -> int:
 def _verify_scenes(
     options: argparse.Namespace, meant: Collection[int], *, writer: str, ends: Sequence[int]
 ) -> int:
+    import_for_command("trajectory.trajectory")
     from stroboscope.engine.trajectory.trajectory import load_trajectory
 
     choice, worst = choice_of(options), 0
@@ -232,6 +234,7 @@ def _part(options: argparse.Namespace) -> tuple[int, int, int, str]:
 
     Raises ValueError for frames that are not there.
     """
+    import_for_command("trajectory.trajectory")
     from stroboscope.engine.trajectory.trajectory import load_chosen
 
     by_time = has_times(options)
@@ -264,6 +267,7 @@ def _export_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
+    import_for_command("trajectory.trajectory")
     from stroboscope.engine.trajectory.trajectory import load_chosen
 
     if options.to in _FILMS:
@@ -320,6 +324,7 @@ def _replay_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _replay(options: argparse.Namespace) -> int:
+    import_for_command("trajectory.showing")
     from stroboscope.engine.trajectory.showing import Playing, show_trajectory
 
     if not options.speed > 0.0:

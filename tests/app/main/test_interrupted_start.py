@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mujoco
 import pytest
+from plain_recording import record_plain
 from samples import few
 
 ROBOT = str(Path(__file__).parents[2] / "engine" / "every_element.xml")
@@ -64,6 +66,24 @@ STARTS = {
 @pytest.mark.parametrize("at", few(STARTS, 4))
 def test_ctrl_c_while_a_command_imports_ends_it_without_a_word(at: str) -> None:
     assert interrupted(at, *STARTS[at].split()) == (130, "")
+
+
+@pytest.mark.parametrize(
+    "command", few(["verify", "open --wait 0", "export --to csv", "cut 0 1"], 2)
+)
+def test_ctrl_c_within_compiled_modules_is_no_broken_installation(
+    tmp_path: Path, command: str
+) -> None:
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><joint/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    record_plain(tmp_path / "run.mcap", model, steps=3, control=lambda step, data: None)
+    words = [*command.split(), str(tmp_path / "run.mcap")]
+    if command.startswith("cut"):
+        words = ["cut", words[-1], *words[1:-1], "-o", str(tmp_path / "part.mcap")]
+    # MuJoCo's own modules import each other, and make an ImportError of whatever comes meanwhile.
+    assert interrupted("mujoco._structs", *words) == (130, "")
+    assert [path.name for path in tmp_path.iterdir()] == ["run.mcap"]
 
 
 def test_ctrl_c_while_the_runner_without_its_command_imports_ends_it_without_a_word() -> None:
