@@ -318,7 +318,7 @@ class Scene(
         self._guard()
         if self.counters.single == 0:
             return 0.0
-        return self.stepper.last_time_step(self.nominal_timestep or float(self._option.timestep))
+        return self.stepper.last_time_step(self.timestep_in_force)
 
     def _guard(self) -> None:
         self._check_owner()
@@ -416,8 +416,13 @@ class Scene(
 
         What somebody edits in the debugger does not change it: the script's checkpoints still fit.
         """
-        own = self.nominal_timestep or float(self._option.timestep)
+        own = self.timestep_in_force
         return own if self.world.timestep_edit is None else self.world.unedited_timestep(own)
+
+    @property
+    def timestep_in_force(self) -> float:
+        """How long the next step will take [s], also where somebody edits that in the debugger."""
+        return self.nominal_timestep or float(self._option.timestep)
 
     @property
     def is_adopted(self) -> bool:

@@ -142,6 +142,11 @@ class SelectedEnvironment:
         """The timestep [s] that it steps with."""
         return self._envs.timestep(self.env)
 
+    @property
+    def timestep_in_force(self) -> float:
+        """The same: whoever edits it in the debugger edits that of the environment."""
+        return self.timestep_of_state
+
     # --- what its scene says
 
     @property

@@ -71,7 +71,7 @@ class Branches:
             if read_option(world.model, name, adapter=world.adapter) != values
         ]
         history = self._scene.history
-        now = self._scene.nominal_timestep or float(world.model.opt.timestep)
+        now = self._scene.timestep_in_force
         if axis >= history.recording_end:  # of rows of a file it is not known what the model had
             whole, _ = history.own_timesteps.of(axis, history.ring.timestep(axis))
             if whole != now:

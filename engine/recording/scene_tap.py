@@ -149,7 +149,7 @@ class SceneTap:
             row,
             axis=axis,
             step=counters.total_steps,
-            timestep=scene.timestep_of_state,
+            timestep=scene.timestep_in_force,
             wall=time.monotonic(),
         )
         if self.feed.hidden is not None:
@@ -283,7 +283,7 @@ def final_row(scene: "Scene", world: "World", *, knows: bool = True) -> FinalRow
         row=row,
         axis=counters.axis,
         step=counters.total_steps,
-        timestep=scene.timestep_of_state,
+        timestep=scene.timestep_in_force,
         wall=wall_ns(),
         hidden=hidden,
         follows=(

@@ -107,7 +107,7 @@ class StandingState:
         self._model = world.model
         self._adapter = world.adapter
         self._live = world.live
-        self._timestep = scene.nominal_timestep or float(world.model.opt.timestep)
+        self._timestep = scene.timestep_in_force
         layout = RowLayout(world.model, adapter=world.adapter)
         self._user = layout.inputs
         self._row = np.empty(layout.size)

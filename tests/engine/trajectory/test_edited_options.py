@@ -47,3 +47,24 @@ def test_frames_are_had_and_go_on_with_the_options_that_were_in_force(
             trajectory.scene.step()
             assert row(trajectory.scene) == rows[index + 1], index
         assert trajectory.verify(jobs=1).exit_code == 0
+
+
+@pytest.mark.parametrize(("mode", "saves"), [("exact", False), ("minimal", False), ("exact", True)])
+def test_the_last_frame_goes_on_with_the_timestep_that_was_in_force(
+    model_path: Callable[[str], Path], tmp_path: Path, mode: str, saves: bool
+) -> None:
+    scene = physics.create_scene("Arm", model_path("arm"))
+    scene.keep_history()
+    scene.backend.edit_option("timestep", [0.0005])
+    wanted = physics.TrajectoryFile(tmp_path / "run", mode=mode)
+    recording = None if saves else scene.start_recording(wanted)
+    for _ in range(10):
+        scene.step()
+    path = scene.save_history(tmp_path / "run") if recording is None else scene.stop_recording()
+    scene.step()
+    with physics.load_trajectory(path) as trajectory:
+        assert trajectory.frame(-1).timestep == 0.0005
+        trajectory.seek(-1)
+        trajectory.scene.step()
+        assert trajectory.scene.data.time == scene.data.time
+        assert trajectory.scene.data.qpos.tobytes() == scene.data.qpos.tobytes()
