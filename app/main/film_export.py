@@ -36,6 +36,7 @@ from stroboscope.debugger_protocol.scene_description import (
 from stroboscope.debugger_protocol.topics import Topic
 from stroboscope.engine.display import missing_display
 from stroboscope.engine.errors import EngineError
+from stroboscope.engine.files.suffixes import RECORDED, found_file
 from stroboscope.engine.late_imports import import_for_command
 from stroboscope.engine.trajectory.choosing import TO_SHOW, add_choice, choice_of
 from stroboscope.engine.trajectory.commands import progress_bar
@@ -109,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _export(options: argparse.Namespace) -> int:
-    source = Path(options.file)
+    source = found_file(Path(options.file), RECORDED)
     suffix = FILMS[options.to]
     target = Path(options.output or source.with_name(source.stem + suffix))
     if format_of(target) is not FilmFormat(suffix):
@@ -310,8 +311,10 @@ def _display() -> Iterator[None]:
             "drawing needs a display, and this machine has none: install Xvfb, or make the film on "
             "another machine"
         )
-    names = ("DISPLAY", "WAYLAND_DISPLAY")
-    named = {name: os.environ[name] for name in names if name in os.environ}  # nothing is there
+    # Nothing is there. Qt without windows would draw on our display as well, but never leave it,
+    # and Xlib ends the process when it is gone.
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    named = {name: os.environ[name] for name in names if name in os.environ}
     reader, writer = os.pipe()
     command = [program, "-displayfd", str(writer), "-screen", "0", "640x480x24"]
     server = subprocess.Popen(
@@ -328,7 +331,8 @@ def _display() -> Iterator[None]:
         if not number:
             raise FilmExportError(f"drawing needs a display, and {program} could not be started")
         os.environ["DISPLAY"] = f":{number}"
-        os.environ.pop("WAYLAND_DISPLAY", None)
+        for name in names[1:]:
+            os.environ.pop(name, None)
         yield
     finally:
         os.environ.pop("DISPLAY", None)

@@ -16,7 +16,7 @@ from stroboscope.engine.files.compression import needed
 from stroboscope.engine.files.errors import FileDamagedError, FileFormatError
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.scene_names import scene_names
-from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file
+from stroboscope.engine.files.suffixes import RECORDED, SCENE, found_file, with_suffix
 from stroboscope.engine.late_imports import import_for_command
 from stroboscope.engine.showing.no_display import EXIT_NO_DISPLAY, NotShownError
 from stroboscope.engine.trajectory.alike import family, names_together
@@ -195,8 +195,9 @@ def _repair_arguments(parser: argparse.ArgumentParser) -> None:
 def _repair(options: argparse.Namespace) -> int:
     from stroboscope.engine.files.repair import repair
 
+    target = None if options.output is None else with_suffix(Path(options.output), RECORDED)
     with progress_bar("repairing") as show:
-        made = repair(options.file, options.output, progress=show)
+        made = repair(options.file, target, progress=show)
     for line in made.told():
         say(line)
     return 0
@@ -216,8 +217,9 @@ def _cut(options: argparse.Namespace) -> int:
     from stroboscope.engine.files.cut import cut
 
     begin, end, number, episodes = _part(options)
+    target = with_suffix(Path(options.output), RECORDED)
     with progress_bar("cutting") as show:
-        made = cut(options.file, options.output, begin=begin, end=end, scene=number, progress=show)
+        made = cut(options.file, target, begin=begin, end=end, scene=number, progress=show)
     with TrajectoryReader(options.file) as reader:
         names = scene_names(reader)
         if told := told_alike(reader, choice_of(options)):

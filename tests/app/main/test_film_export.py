@@ -74,6 +74,19 @@ def test_a_film_has_the_length_of_the_run_and_shows_it_moving(
     assert apart[40] < 0.5 * apart[30:40].min(), apart[30:46]
 
 
+def test_a_run_is_found_without_its_suffix_and_no_display_is_no_failure_of_a_whole_film(
+    run: Path, tmp_path: Path, decode: Any
+) -> None:
+    film = tmp_path / "arm.mp4"
+    command = _command(run.with_suffix(""), "--fps", "5", "-o", str(film))
+    # As machines without a screen have it; Qt would keep the display that is begun for it.
+    without = {name: value for name, value in os.environ.items() if "DISPLAY" not in name}
+    without["QT_QPA_PLATFORM"] = "offscreen"
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=without)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(decode(film)[1]) == 11
+
+
 def test_a_film_of_a_part_shows_that_part(run: Path, tmp_path: Path, decode: Any) -> None:
     film = tmp_path / "part.mp4"
     part = ("--from", "0.25s", "--until", "0.75s", "--episode", "1")

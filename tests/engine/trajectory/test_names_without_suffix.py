@@ -57,6 +57,17 @@ def test_every_reader_finds_what_its_writer_has_written(
     assert "reproduces" in capsys.readouterr().out
 
 
+def test_commands_write_names_without_a_suffix_as_python_does(scene: Any, tmp_path: Path) -> None:
+    _write(scene, "a")
+    assert main(["cut", "run a", "0", "1", "-o", "part"]) == 0
+    assert main(["repair", "run a", "-o", "again"]) == 0
+    assert (tmp_path / "part.mcap").is_file()
+    assert (tmp_path / "again.mcap").is_file()
+    for name in ("part", "again"):
+        assert main(["verify", name]) == 0
+        assert not (tmp_path / name).exists()
+
+
 def test_neither_a_suffix_of_ones_own_nor_a_folder_beside_it_is_in_the_way(
     scene: Any, tmp_path: Path
 ) -> None:
