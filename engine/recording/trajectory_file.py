@@ -40,7 +40,7 @@ class RecordAs(enum.StrEnum):
     says from which step on it differs.
     """
     AUTO = "auto"
-    """``MINIMAL`` where a state is all that a step needs, otherwise ``EXACT``."""
+    """``MINIMAL`` where a state is all that a step needs and each is recorded, else ``EXACT``."""
 
 
 class SlowDisk(enum.StrEnum):
@@ -129,10 +129,10 @@ class TrajectoryFile:
                 "save_on_stop needs keep_last=SECONDS: how much of what led there is written"
             )
         thinned = self.hz is not None or self.every != 1
-        if thinned and self.mode is not RecordAs.EXACT:
+        if thinned and self.mode is RecordAs.MINIMAL:
             raise ValueError(
                 f"mode={str(self.mode)!r} needs the inputs of every step: leave every and hz out, "
-                "or record with mode='exact'"
+                "or record with mode='exact' or 'auto'"
             )
 
     @property

@@ -121,6 +121,21 @@ def test_auto_is_minimal_where_a_row_is_all_that_a_step_needs(
     assert read(recording.path).blocks[0].kind is BlockKind.MINIMAL
 
 
+@pytest.mark.parametrize("thinned", [{"every": 10}, {"hz": 20}])
+def test_auto_is_exact_where_some_steps_only_are_recorded(
+    make_scene: Make, oracle_of: OracleOf, read: Read, tmp_path: Path, thinned: dict[str, Any]
+) -> None:
+    scene = make_scene("arm")
+    oracle = oracle_of(scene)
+    wanted = physics.TrajectoryFile(tmp_path / "run", mode="auto", **thinned)
+    with scene.start_recording(wanted) as recording:
+        oracle.step(100)
+    recorded = read(recording.path)
+    assert len(recorded.axes) < 20
+    assert recorded.rows.tobytes() == oracle.array()[recorded.axes].tobytes()
+    assert all(block.kind is not BlockKind.MINIMAL for block in recorded.blocks)
+
+
 def test_only_chosen_channels_are_recorded(
     make_scene: Make, oracle_of: OracleOf, tmp_path: Path
 ) -> None:
