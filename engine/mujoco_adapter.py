@@ -111,6 +111,10 @@ class MujocoAdapter:
         """Return whether the script set ``mjcb_sensor``, and ``model`` has sensors for it."""
         return self.module.get_mjcb_sensor() is not None and self.has_user_sensors(model)
 
+    def has_contact_filter(self) -> bool:
+        """Return whether the script set ``mjcb_contactfilter``."""
+        return self.module.get_mjcb_contactfilter() is not None
+
     def sleeps(self, model: Any) -> bool:
         """Return whether islands of ``model`` may fall asleep (no state vector holds that)."""
         flag = getattr(self.module.mjtEnableBit, "mjENBL_SLEEP", None)

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from stroboscope.engine.model_fields import ModelFields
     from stroboscope.engine.world import World
 
-__all__ = ["SENSOR_CALLBACK", "Fields", "ModelChange", "ModelWatch"]
+__all__ = ["CALLBACKS", "Fields", "ModelChange", "ModelWatch"]
 
-SENSOR_CALLBACK: Final = "mjcb_sensor"
-"""Belongs to a model as if it were a field of it that no row can carry: a step leads to the same
-without it, so no step tells whether it was there."""
+_SENSOR: Final = "mjcb_sensor"
+_FILTER: Final = "mjcb_contactfilter"
+CALLBACKS: Final = (_SENSOR, _FILTER)
+"""Belong to a model as if they were fields of it that no row can carry: a step may lead to the same
+without them (a contact without force), so no step tells whether they were there."""
 
 # What only changes how things look, what they are called, or what a reset writes into a state.
 _NOT_SIMULATED: Final = (
@@ -102,8 +104,7 @@ class ModelWatch:
         self.version = 0
         """Changes whenever a look finds the model other than the one before."""
         self._adapter = world.adapter
-        if self._is_sensed():
-            self._lost[SENSOR_CALLBACK] = 1
+        self._lost.update(dict.fromkeys(self._callbacks(), 1))
         self._seen = self._numbers_asked()
         self._since = axis
 
@@ -128,14 +129,19 @@ class ModelWatch:
         ``in_passing``: of large arrays only some numbers are looked at.
         """
         unchanged = all(piece.is_unchanged(in_passing=in_passing) for piece in self._pieces)
-        return unchanged and self._numbers_asked() == self._seen and self.is_sensed_as_seen()
+        if not unchanged or self._numbers_asked() != self._seen:
+            return False
+        return self._callbacks() == [name for name in CALLBACKS if name in self._lost]
 
     def is_sensed_as_seen(self) -> bool:
         """Return whether ``mjcb_sensor`` is set, or not, as when it was looked at last."""
-        return self._is_sensed() == (SENSOR_CALLBACK in self._lost)
+        return self._adapter.has_sensor_callback(self._model) == (_SENSOR in self._lost)
 
-    def _is_sensed(self) -> bool:
-        return self._adapter.has_sensor_callback(self._model)
+    def _callbacks(self) -> list[str]:
+        """Return which of them are set, in their order."""
+        adapter = self._adapter
+        is_set = (adapter.has_sensor_callback(self._model), adapter.has_contact_filter())
+        return [name for name, there in zip(CALLBACKS, is_set, strict=True) if there]
 
     def unseen_since(self) -> int:
         """Return since when something may have been written that nobody has seen; -1: nothing was.
@@ -167,9 +173,11 @@ class ModelWatch:
         # Those that others follow from come first, see FieldChange.
         for name in (*changed, *sorted(names - changed.keys())):
             found.take(name, changed.get(name), model=self._model, base=self._base)
-        # Before each step somebody looks at that.
+        callbacks = self._callbacks()
+        found.take_callback(_FILTER, is_set=_FILTER in callbacks)
+        # At who fills sensors somebody looks before each step.
         since = self._since if found.text else axis
-        found.take_callback(is_set=self._is_sensed())
+        found.take_callback(_SENSOR, is_set=_SENSOR in callbacks)
         told = ModelChange(since, axis, found.text) if found.text else None
         pending = told if self.pending is None or told is None else self.pending.and_then(told)
         losses = self.losses + bool(found.newly_lost)
@@ -230,13 +238,13 @@ class _Found:
         else:
             self._lose(key, change, base.check_of(model, name))
 
-    def take_callback(self, *, is_set: bool) -> None:
-        """Take in whether ``mjcb_sensor`` is set."""
-        if is_set and SENSOR_CALLBACK not in self.lost:
-            self.lost[SENSOR_CALLBACK] = 1
-            self._texts_of_lost.append(f"{SENSOR_CALLBACK} was set")
-        elif not is_set and self.lost.pop(SENSOR_CALLBACK, None) is not None:
-            self._texts.append(f"{SENSOR_CALLBACK} was taken out")
+    def take_callback(self, name: str, *, is_set: bool) -> None:
+        """Take in whether one of :data:`CALLBACKS` is set."""
+        if is_set and name not in self.lost:
+            self.lost[name] = 1
+            self._texts_of_lost.append(f"{name} was set")
+        elif not is_set and self.lost.pop(name, None) is not None:
+            self._texts.append(f"{name} was taken out")
 
     def _can_carry(self, key: str, change: FieldChange) -> bool:
         values = change.now

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from stroboscope.engine.files.frames import FileEvent
-from stroboscope.engine.history.model_watch import SENSOR_CALLBACK, ModelWatch
+from stroboscope.engine.history.model_watch import CALLBACKS, ModelWatch
 from stroboscope.engine.history.segments import Options
 from stroboscope.engine.model_option_fields import FIELD_OPTION
 
@@ -139,4 +139,4 @@ def lost_names(lost: Mapping[str, int], *, of_file: Mapping[str, int]) -> list[s
     itself says that it lacks it.
     """
     names = sorted(n for n in {**lost, **of_file} if lost.get(n) != of_file.get(n))
-    return [name for name in names if name in lost or name != SENSOR_CALLBACK]
+    return [name for name in names if name in lost or name not in CALLBACKS]

@@ -1,7 +1,7 @@
 """Recorded steps taken again, one by one, on data and with a model of one's own."""
 
 import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,12 +13,23 @@ from stroboscope.engine.physics_options import write_option
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 
 if TYPE_CHECKING:
+    from stroboscope.engine.mujoco_adapter import MujocoAdapter
     from stroboscope.engine.trajectory.replayed_scene import ReplayedScene
 
-__all__ = ["StepsAgain"]
+__all__ = ["StepsAgain", "refuse_callbacks"]
 
 # A step is timed so often; the median counts, as others take the processor now and then.
 _TIMES = 7
+
+
+def refuse_callbacks(model: Any, *, adapter: "MujocoAdapter") -> None:
+    """Raise StateError where steps would call callbacks of the script, which may notice that."""
+    callbacks = adapter.callbacks_of_steps(model)
+    if callbacks:
+        raise StateError(
+            "the steps of a recorded run can't be taken again: that would call the script's "
+            f"callbacks ({', '.join(callbacks)}); read the file in a process that has none"
+        )
 
 
 class StepsAgain:
@@ -32,12 +43,7 @@ class StepsAgain:
         self._scene = scene = replayed.build()
         self._replayed, self._rows = replayed, rows
         self.adapter = adapter = scene.world.adapter
-        callbacks = adapter.callbacks_of_steps(scene.world.model)
-        if callbacks:
-            raise StateError(
-                "the steps of a recorded run can't be taken again: that would call the script's "
-                f"callbacks ({', '.join(callbacks)}); read the file in a process that has none"
-            )
+        refuse_callbacks(scene.world.model, adapter=adapter)
         self.model = copy.copy(scene.world.model)
         self.data = adapter.module.MjData(self.model)
         self._codec = CheckpointCodec(

@@ -451,7 +451,7 @@ class Trajectory:
     ) -> Verification:
         """Take every recorded step again on ``jobs`` threads (default: all cores) and compare.
 
-        ``progress`` is called with 0 to 1, from these threads.
+        ``progress``: called by these threads with 0 to 1. StateError where callbacks are installed.
         """
         if jobs is not None:
             jobs = whole_number(jobs, "jobs (threads)", least=1, most=MOST_THREADS)

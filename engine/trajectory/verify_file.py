@@ -13,6 +13,7 @@ from stroboscope.engine.history.segments import Stretch
 from stroboscope.engine.trajectory.building import compiled_model
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows
 from stroboscope.engine.trajectory.recorded_where import why_different
+from stroboscope.engine.trajectory.steps_again import refuse_callbacks
 from stroboscope.engine.trajectory.verify import Outcome, Verification, verify_rows
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ def verify_file(
 ) -> Verification:
     """Take every recorded step of ``record`` again and compare; ``scene`` was built from it.
 
-    ``jobs``: threads, None: one per core, which call ``progress`` with 0 to 1.
+    ``jobs``: threads, None: one per core, which call ``progress`` with 0 to 1. Raises StateError
+    where that would call callbacks of the script.
     """
     world = scene.world
+    refuse_callbacks(world.model, adapter=world.adapter)
     readers: list[TrajectoryReader] = []
 
     def rows() -> RecordedRows:

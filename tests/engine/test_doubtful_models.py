@@ -390,6 +390,37 @@ def test_a_recording_says_of_which_frames_it_lacks_a_callback(felt: Run, tmp_pat
         assert notes(replayed, 0, 20) | notes(replayed, 40, 60) <= {"", "verified"}
 
 
+FILTERED = """
+<mujoco><worldbody><geom name="floor" type="plane" size="5 5 .1"/>
+  <body name="puck" pos="0 0 .2"><joint name="slide" type="slide" axis="1 0 0"/>
+    <geom size=".1" gap=".3"/></body></worldbody>
+<actuator><motor joint="slide"/></actuator><sensor><jointpos joint="slide"/></sensor></mujoco>
+"""
+
+
+@pytest.mark.parametrize("saves", [False, True], ids=["live", "saved"])
+def test_rows_whose_contacts_a_removed_callback_has_filtered_say_that_it_is_gone(
+    tmp_path: Path, saves: bool
+) -> None:
+    """A contact within the gap has no force: the step leads to the same with it."""
+    scene = physics.create_scene("filtered", FILTERED)
+    scene.keep_history(True)
+    run = Run(scene)
+    try:
+        mujoco.set_mjcb_contactfilter(lambda *_: 1)
+        run.step(10)
+        assert scene.data.ncon == 0
+    finally:
+        mujoco.set_mjcb_contactfilter(None)
+    if not saves:
+        assert notes(run, 0, 10) == {"approximate"}
+        with pytest.raises(CommandError, match="mjcb_contactfilter"):
+            run.read("contact.count")
+        return
+    with physics.load_trajectory(scene.save_history(tmp_path / "past")) as trajectory:
+        assert notes(Run(trajectory.scene), 0, 10) == {"approximate"}
+
+
 def test_what_only_some_rows_show_is_in_doubt_in_all_of_them() -> None:
     """A ray that turns meets a post now and then: rows that were asked about may all miss it."""
     turning = SEEN_BY_A_RAY.replace(

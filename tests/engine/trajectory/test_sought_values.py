@@ -154,7 +154,7 @@ def test_a_checkpoint_from_a_file_has_what_mujoco_computes_from_it(
         assert _row(loaded).tobytes() == _row(scene).tobytes()
 
 
-def test_seeking_calls_no_callback_of_the_script(tmp_path: Path) -> None:
+def test_seeking_and_verifying_call_no_callback_of_the_script(tmp_path: Path) -> None:
     path = tmp_path / "run.mcap"
     _record(physics.create_scene("arm", _xml("Euler")), path, 20)
     called: list[str] = []
@@ -172,13 +172,20 @@ def test_seeking_calls_no_callback_of_the_script(tmp_path: Path) -> None:
         try:
             trajectory.seek(10)
             _check_poses(scene)
+            with pytest.raises(
+                physics.StateError, match=r"callbacks \(control\); read the file in"
+            ):
+                trajectory.verify()
             mujoco.set_mjcb_passive(noting("passive"))
             trajectory.seek(5)
             _check_poses(scene)
+            with pytest.raises(physics.StateError, match="passive, control"):
+                trajectory.verify(jobs=1)
         finally:
             mujoco.set_mjcb_control(None)
             mujoco.set_mjcb_passive(None)
         assert not called
+        assert trajectory.verify(jobs=1).exit_code == 0
 
 
 def _check_poses(scene: physics.Scene) -> None:
