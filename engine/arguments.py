@@ -9,6 +9,7 @@ import math
 import operator
 import os
 import reprlib
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ __all__ = [
     "checked_port",
     "finite_number",
     "flag",
+    "function",
     "machine_bytes",
     "number",
     "number_array",
@@ -27,6 +29,8 @@ __all__ = [
     "shown",
     "whole_number",
 ]
+
+_Function = TypeVar("_Function")
 
 MOST_THREADS = 4096
 """Native threads of one call at most."""
@@ -128,6 +132,13 @@ def flag(value: object, what: str) -> bool:
     if isinstance(value, bool | np.bool_) or (isinstance(value, int) and value in (0, 1)):
         return bool(value)
     raise TypeError(f"{what} must be True or False, not {shown(value)}")
+
+
+def function(value: _Function, what: str) -> _Function:
+    """Return ``value``; TypeError for what can't be called."""
+    if not callable(value):
+        raise TypeError(f"{what} must be a function, not {shown(value)}")
+    return value
 
 
 def number_array(value: object, what: str) -> NDArray[np.float64]:

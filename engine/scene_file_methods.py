@@ -61,15 +61,21 @@ class SceneFileMethods:
             )
         return scene
 
-    def load_checkpoint(self, path: str | os.PathLike[str]) -> "Exactness":
+    def load_checkpoint(
+        self, path: str | os.PathLike[str], *, frame: int = -1, with_model: bool = False
+    ) -> "Exactness":
         """Put the state in a checkpoint file into this scene, all of it or nothing.
 
-        Step and time are part of it. Returns how the scene goes on: ``exact``, or why not. Also
-        takes any trajectory, whose last frame counts. Raises FileError and its kinds,
-        StateMismatchError, which says what differs, for the state of another model; the scene is
-        bit-identical then.
+        Step and time are part of it. Also takes any trajectory: ``frame`` says which of its frames
+        (the last unless said; negative numbers count from the end). ``with_model=True``: also what
+        was written into its model by then. Returns how the scene goes on: ``exact``, or why not.
+        Raises FileError and its kinds, NoSuchFrameError, StateMismatchError, which says what
+        differs, for the state of another model; the scene is bit-identical then.
         """
+        return self._load_checkpoint(path, frame=frame, with_model=with_model)
+
+    def _load_checkpoint(self, path: str | os.PathLike[str], **which: Any) -> "Exactness":
         self._guard()
         from stroboscope.engine.trajectory.checkpoint_files import restore_checkpoint_file
 
-        return restore_checkpoint_file(cast("Scene", self), path)
+        return restore_checkpoint_file(cast("Scene", self), path, **which)

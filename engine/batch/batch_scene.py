@@ -401,18 +401,22 @@ class BatchScene(SceneLife, StopMethods, RecordingMethods, BatchConditionMethods
         return exactness
 
     def load_checkpoint(
-        self, path: str | os.PathLike[str], *, envs_idx: object = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        frame: int = -1,
+        envs_idx: object = None,
+        with_model: bool = False,
     ) -> Exactness:
         """Put the states in a checkpoint file back, all of it or nothing.
 
         Which environments get which: as in :meth:`restore`; a file holds them in the order of
-        their numbers. Of a recorded run, the last frames count. Raises FileError and its kinds,
+        their numbers. ``frame``: of a recorded run, the last unless said; one instant for all.
+        ``with_model=True``: also the fields of the model that each had of its own then. Raises
+        FileError and its kinds, NoSuchFrameError, which says which environments lack the frame,
         and StateMismatchError, which says what differs.
         """
-        self._guard()
-        from stroboscope.engine.trajectory.checkpoint_files import restore_checkpoint_file
-
-        return restore_checkpoint_file(self, path, envs_idx=envs_idx)  # type: ignore[arg-type]
+        return self._load_checkpoint(path, frame=frame, envs_idx=envs_idx, with_model=with_model)
 
     def fork(self, src_env: int, dst_envs: object) -> Exactness:
         """Copy the state of one environment, and its own model fields, to others.

@@ -1,15 +1,16 @@
 """Checkpoints in files: a scene built to stand at one, and one put into a scene that runs.
 
-A checkpoint file is a trajectory of one frame; the last frame of any trajectory will do.
+A checkpoint file is a trajectory of one frame; any frame of any trajectory will do.
 """
 
 import logging
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from stroboscope.debugger_protocol.messages import LogLevel
-from stroboscope.engine.arguments import flag
+from stroboscope.engine.arguments import flag, whole_number
 from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Exactness
 from stroboscope.engine.errors import ModelError, StateCorruptError, StateMismatchError
 from stroboscope.engine.files.errors import FileDamagedError, FileError, FileFormatError
@@ -17,12 +18,9 @@ from stroboscope.engine.files.manifest import FIELDS_NAME, SCRIPT_NAME
 from stroboscope.engine.model_fields import FieldTable
 from stroboscope.engine.scene_loading import show_scene
 from stroboscope.engine.script_state import too_much_for_a_file, unpacked
-from stroboscope.engine.trajectory.environment_states import (
-    batch_of_file,
-    environments_in,
-    restore_environments,
-)
-from stroboscope.engine.trajectory.model_at_end import written_at_end
+from stroboscope.engine.trajectory.environment_frames import environments_in
+from stroboscope.engine.trajectory.environment_states import batch_of_file, restore_environments
+from stroboscope.engine.trajectory.model_at_frame import written_at
 from stroboscope.engine.trajectory.standing import compute_derived
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_trajectory
 
@@ -35,17 +33,23 @@ __all__ = ["load_checkpoint", "restore_checkpoint_file"]
 _log = logging.getLogger(__name__)
 
 
-def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Scene | BatchScene":
+def load_checkpoint(
+    path: str | os.PathLike[str], *, frame: int = -1, show: bool = False
+) -> "Scene | BatchScene":
     """Build the scene in a checkpoint file and return it standing there, step and time included.
 
     A file of several environments makes the scene of many that they are of; of one, that alone.
+    ``frame``: which one of a recorded run, the last unless said; negative numbers count from the
+    end. Of environments it is one instant, and each has what it had of its own of the model then.
     What it does from there on is what the captured scene did, bit for bit, where the file says no
     other: then a warning says why. What its script had registered waits in it:
     ``scene.register_state`` hands each value to its setter at once. ``show``: open it in the
     debugger's window. The file may come from anybody: nothing in it is executed. Raises FileError
     and its kinds; FileFormatError for a file that was saved without its scene, which
-    :meth:`Scene.load_checkpoint` takes; StateError where it is to be shown and there is no window.
+    :meth:`Scene.load_checkpoint` takes; NoSuchFrameError, which says which environments lack the
+    frame; StateError where it is to be shown and there is no window.
     """
+    frame = whole_number(frame, "frame", least=-sys.maxsize, most=sys.maxsize)
     is_shown = flag(show, "show")
     with load_trajectory(path) as trajectory:
         if not trajectory.carries_model:
@@ -61,12 +65,14 @@ def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Sce
         if len(environments) > 1:
             scene = batch_of_file(trajectory, environments)
             try:
-                exactness = restore_environments(scene, environments, script=b"", with_model=True)
+                exactness = restore_environments(
+                    scene, environments, frame=frame, script=b"", with_model=True
+                )
             except BaseException:
                 scene.destroy()
                 raise
         else:
-            trajectory.seek(-1)
+            trajectory.seek(frame)
             scene, exactness = trajectory.scene, Exactness(trajectory.exactness)
     if not exactness.is_exact:
         text = f"{Path(path).name} goes on only approximately: {exactness.reason}"
@@ -83,12 +89,22 @@ def load_checkpoint(path: str | os.PathLike[str], *, show: bool = False) -> "Sce
 
 
 def restore_checkpoint_file(
-    scene: "Scene", path: str | os.PathLike[str], *, envs_idx: object = None
+    scene: "Scene",
+    path: str | os.PathLike[str],
+    *,
+    frame: int = -1,
+    envs_idx: object = None,
+    with_model: bool = False,
 ) -> Exactness:
     """Put the state in a checkpoint file into ``scene``, all of it or nothing.
 
-    ``envs_idx``: of a scene of many, the environments that are meant.
+    ``frame``: which one of a recorded run. ``envs_idx``: of a scene of many, the environments that
+    are meant. ``with_model``: with what was written into the model by then.
     """
+    frame, with_model = (
+        whole_number(frame, "frame", least=-sys.maxsize, most=sys.maxsize),
+        flag(with_model, "with_model"),
+    )
     with load_trajectory(path) as trajectory:
         _check_model(scene, trajectory)
         environments = environments_in(trajectory)
@@ -97,10 +113,17 @@ def restore_checkpoint_file(
         elif environments:
             script = _script_of(trajectory)
             many = cast("BatchScene", scene)
-            return restore_environments(many, environments, script=script, envs_idx=envs_idx)
+            return restore_environments(
+                many,
+                environments,
+                frame=frame,
+                script=script,
+                envs_idx=envs_idx,
+                with_model=with_model,
+            )
         is_many = hasattr(scene, "n_envs")
-        written = () if is_many else written_at_end(scene, trajectory)
-        row, hidden, counters, timestep = trajectory.stored_state(-1)
+        written = () if is_many else written_at(scene, trajectory, frame)
+        row, hidden, counters, timestep = trajectory.stored_state(frame)
         name = Path(path).stem
         checkpoint = Checkpoint(
             scene.world.codec.head,
@@ -114,9 +137,11 @@ def restore_checkpoint_file(
             exactness=Exactness(trajectory.exactness),
         )
         if is_many:
-            exactness = cast("BatchScene", scene).restore(checkpoint, envs_idx=envs_idx)
+            exactness = cast("BatchScene", scene).restore(
+                checkpoint, envs_idx=envs_idx, with_model=with_model
+            )
         else:
-            exactness = scene.restore(checkpoint)
+            exactness = scene.restore(checkpoint, with_model=with_model)
     compute_derived(scene)
     return exactness
 

@@ -7,45 +7,43 @@ from numpy.typing import NDArray
 
 from stroboscope.debugger_protocol.messages import LogLevel
 from stroboscope.engine.batch.batch_checkpoint import BatchCheckpoint
-from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Exactness
+from stroboscope.engine.checkpoint import Checkpoint, CheckpointRecord, Counters, Exactness
+from stroboscope.engine.env_indices import env_indices
 from stroboscope.engine.files.errors import FileFormatError
 from stroboscope.engine.model_option_fields import FIELD_OPTION, SAID_OF_ROWS
 from stroboscope.engine.scene_loading import load_scene
+from stroboscope.engine.trajectory.environment_frames import at_instant, each_at
+from stroboscope.engine.trajectory.recorded_rows import Row
 
 if TYPE_CHECKING:
     from stroboscope.engine.batch.batch_scene import BatchScene
     from stroboscope.engine.trajectory.trajectory import Trajectory
 
-__all__ = ["batch_of_file", "environments_in", "restore_environments"]
+__all__ = ["batch_of_file", "restore_environments"]
 
 # A file may say any number of environments: their states alone take this many bytes at most.
 _MOST_STATE_BYTES: Final = 1 << 30
-
-
-def environments_in(trajectory: "Trajectory") -> "list[Trajectory]":
-    """Return all environments of the scene in its file, by number; empty for one world."""
-    if trajectory.record.env < 0:
-        return []
-    mine = frozenset(trajectory.group.scenes)
-    found = [each for each in trajectory.others().values() if each.record.index in mine]
-    return sorted(found, key=lambda each: each.record.env)
 
 
 def restore_environments(
     scene: "BatchScene",
     given: "list[Trajectory]",
     *,
+    frame: int,
     script: bytes,
     envs_idx: object = None,
     with_model: bool = False,
 ) -> Exactness:
-    """Put the last frame of each into the environment of its number; the others stay.
+    """Put a frame of each into the environment of its number; the others stay.
 
-    ``envs_idx``: into these, as in :meth:`BatchScene.restore`. ``with_model``: with what each had
-    of its own of the model's fields. Raises what :meth:`BatchScene.restore` does, and what reading
-    the frames raises.
+    ``frame``: of all of them, see :func:`at_instant`. ``envs_idx``: into these, as in
+    :meth:`BatchScene.restore`; others are not read then. ``with_model``: with what each had of its
+    own of the model's fields. Raises what :meth:`BatchScene.restore` does, and what reading the
+    frames raises.
     """
-    states = [each.stored_state(-1) for each in given]
+    given = _wanted(scene, given, envs_idx)
+    frames = at_instant(given, frame)
+    states = each_at(given, frames, _state_of)
     rows = np.array([row for row, _, _, _ in states])
     counters = [each for _, _, each, _ in states]
     first = Checkpoint(
@@ -67,20 +65,39 @@ def restore_environments(
         physics_step_counts=np.array(
             [each.physics_step_count for each in counters], dtype=np.int64
         ),
-        fields=_fields(scene, given, [timestep for _, _, _, timestep in states]),
+        fields=_fields(scene, given, frames, [timestep for _, _, _, timestep in states]),
     )
     return scene.restore(checkpoint, envs_idx=envs_idx, with_model=with_model)
 
 
+def _wanted(scene: "BatchScene", given: "list[Trajectory]", envs_idx: object) -> "list[Trajectory]":
+    """Return those that go into environments of their own numbers, in the order that these have."""
+    if envs_idx is None or len(given) == 1:
+        return given
+    chosen = env_indices(envs_idx, n_envs=scene.n_envs).tolist()
+    by_number = {each.record.env: each for each in given}
+    if len(chosen) == len(given) or not chosen or not by_number.keys() >= set(chosen):
+        return given
+    return [by_number[env] for env in chosen]
+
+
+def _state_of(each: "Trajectory", frame: int) -> tuple[Row, bytes, Counters, float]:
+    """Return the state of a frame, and end what had to be built to simulate it again."""
+    try:
+        return each.stored_state(frame)
+    finally:
+        each.release()
+
+
 def _fields(
-    scene: "BatchScene", given: "list[Trajectory]", timesteps: list[float]
+    scene: "BatchScene", given: "list[Trajectory]", frames: list[int], timesteps: list[float]
 ) -> dict[str, NDArray[np.generic]]:
     """Return what each environment had of its own of the model's fields, (n, …) by name."""
     fields: dict[str, NDArray[np.generic]] = {}
     if len(set(timesteps)) > 1:
         fields[SAID_OF_ROWS] = np.array(timesteps)
     for place, each in enumerate(given):
-        for option, values in each.options_at_end.items():
+        for option, values in each.options_at(frames[place]).items():
             name = option.removeprefix(FIELD_OPTION)
             base = scene.world.codec.fields.value(name)
             if name == option or base is None or base.size != len(values):

@@ -3,6 +3,8 @@
 import time
 from typing import TYPE_CHECKING, Final
 
+from stroboscope.engine.arguments import finite_number, flag
+
 if TYPE_CHECKING:
     from stroboscope.engine.trajectory.recorded_rows import RecordedRows
     from stroboscope.engine.trajectory.trajectory import Trajectory
@@ -19,9 +21,13 @@ _LATE_S: Final = 0.04
 def play(trajectory: "Trajectory", rows: "RecordedRows", *, speed: float, loop: bool) -> None:
     """Seek from where the run stands to its end, ``speed`` × real time; ``loop``: for ever.
 
-    A window is served all the time; where there was one it ends with it.
+    A window is served all the time; where there was one it ends with it. Raises ValueError and
+    TypeError for what is no speed, or no choice.
     """
-    _Player(trajectory, rows, speed).play(is_endless=loop)
+    pace, is_endless = finite_number(speed, "speed"), flag(loop, "loop")
+    if pace <= 0.0:
+        raise ValueError(f"speed must be above 0, not {pace:g}")
+    _Player(trajectory, rows, pace).play(is_endless=is_endless)
 
 
 class _Player:

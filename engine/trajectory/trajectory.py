@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +11,8 @@ import numpy as np
 from stroboscope.engine.arguments import (
     MOST_THREADS,
     checked_path,
-    finite_number,
     flag,
-    shown,
+    function,
     whole_number,
 )
 from stroboscope.engine.checkpoint import Counters
@@ -44,6 +42,7 @@ from stroboscope.engine.trajectory.choosing import (
     to_show,
     told_choice,
 )
+from stroboscope.engine.trajectory.environment_frames import times_of
 from stroboscope.engine.trajectory.finding import FrameFinder
 from stroboscope.engine.trajectory.frame import Frame
 from stroboscope.engine.trajectory.last_frame import LastFrame, compute_last
@@ -214,12 +213,7 @@ class Trajectory:
         """Return itself."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close it."""
         self.close()
 
@@ -256,6 +250,11 @@ class Trajectory:
     def __iter__(self) -> Iterator[Frame]:
         """Go through all frames."""
         return (self.frame(index) for index in range(len(self)))
+
+    @property
+    def rows(self) -> RecordedRows:
+        """Its rows, by the number of a frame and by the axis; for the engine."""
+        return self._rows
 
     @property
     def position(self) -> int:
@@ -320,10 +319,12 @@ class Trajectory:
         """Return what else is in the file under a name; empty where nothing is; for the engine."""
         return self._reader.attachment(name) if name in self._reader.attachments else b""
 
-    @property
-    def options_at_end(self) -> Options:
-        """What was edited of the options, and own fields, in the last frame; for the engine."""
-        return self._place(self.last_whole)[0].options
+    def options_at(self, index: int) -> Options:
+        """Return what was edited of options, and own fields, by a frame; for the engine."""
+        number = self._number(index)
+        if self.carries_model and any(each.has_unknown_begin for each in self._stretches):
+            self._replayed.build()  # steps tell from where on
+        return self._place(number)[0].options
 
     def model_file(self) -> tuple[str, bytes]:
         """Return the model that the file carries: its name, and its bytes; for the engine."""
@@ -340,6 +341,13 @@ class Trajectory:
     def time(self, index: int) -> float:
         """Return the simulation time of a frame [s]."""
         return self._rows.time(self._number(index))
+
+    def times(self, index: int) -> "NDArray[np.float64]":
+        """Return the simulation time [s] of each recorded environment in a frame, by number, (n,).
+
+        One where the scene is of one world. Raises as :meth:`frame`, and says which ones lack it.
+        """
+        return times_of(self, index)
 
     def axis(self, index: int) -> int:
         """Return how many physics steps had ever been taken before a frame."""
@@ -463,7 +471,7 @@ class Trajectory:
             self._stretches,
             self._replayed.build(),  # wherever it stands: that frame may be lost
             jobs=jobs,
-            progress=_checked(progress),
+            progress=function(progress, "progress"),
         )
 
     def repair(
@@ -479,7 +487,7 @@ class Trajectory:
         is called with 0 to 1. Raises FileError; there is no new file then.
         """
         target = None if path is None else with_suffix(Path(checked_path(path, "path")), RECORDED)
-        return repair(self.path, target, progress=_checked(progress))
+        return repair(self.path, target, progress=function(progress, "progress"))
 
     # --- the scene
 
@@ -540,16 +548,7 @@ class Trajectory:
         A window that is attached sees the scene move. Ends with the window, where there was one;
         of one frame alone there is nothing to play where nobody looks.
         """
-        pace = finite_number(speed, "speed")
-        if pace <= 0.0:
-            raise ValueError(f"speed must be above 0, not {pace:g}")
-        play(self, self._rows, speed=pace, loop=flag(loop, "loop"))
-
-
-def _checked(progress: Callable[[float], None]) -> Callable[[float], None]:
-    if not callable(progress):
-        raise TypeError(f"progress must be a function, not {shown(progress)}")
-    return progress
+        play(self, self._rows, speed=speed, loop=loop)
 
 
 def load_trajectory(

@@ -305,6 +305,10 @@ TABLE: dict[str, tuple[Call, set[str]]] = {
     "start_recording": (
         lambda s, v: (s.scene.start_recording(v), s.scene.stop_recording()), {"text"}),
     "scene load_checkpoint": (lambda s, v: s.scene.load_checkpoint(v), set()),
+    "scene load_checkpoint frame": (
+        lambda s, v: s.scene.load_checkpoint(s.saved, frame=v), {"minus"}),
+    "scene load_checkpoint model": (
+        lambda s, v: s.scene.load_checkpoint(s.saved, with_model=v), FLAGS),
     "start_recording scenes": (
         lambda s, v: physics.start_recording("several", scenes=v).stop(), {"None"}),
     "load_scene": (lambda s, v: physics.load_scene(v), set()),
@@ -316,6 +320,7 @@ TABLE: dict[str, tuple[Call, set[str]]] = {
     "load_scene content": (lambda s, v: physics.load_scene(s.path, content=v), {"None"}),
     "load_scene show": (lambda s, v: physics.load_scene(s.path, show=v), set()),
     "load_checkpoint": (lambda s, v: physics.load_checkpoint(v), set()),
+    "load_checkpoint frame": (lambda s, v: physics.load_checkpoint(s.saved, frame=v), {"minus"}),
     "load_checkpoint show": (lambda s, v: physics.load_checkpoint(s.saved, show=v), set()),
     "load_trajectory": (lambda s, v: physics.load_trajectory(v), set()),
     "load_trajectory scene": (

@@ -1,4 +1,4 @@
-"""What a file says was written into its model by its last frame, as a named checkpoint knows it."""
+"""What a file says was written into its model by a frame, as a named checkpoint knows it."""
 
 import copy
 from typing import TYPE_CHECKING, Any
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from stroboscope.engine.scene import Scene
     from stroboscope.engine.trajectory.trajectory import Trajectory
 
-__all__ = ["written_at_end"]
+__all__ = ["written_at"]
 
 
-def written_at_end(scene: "Scene", trajectory: "Trajectory") -> tuple[SavedField, ...]:
-    """Return what the model of the last frame has other than ``scene`` was made with.
+def written_at(scene: "Scene", trajectory: "Trajectory", frame: int) -> tuple[SavedField, ...]:
+    """Return what the model of a frame has other than ``scene`` was made with.
 
     Both were made of the same model. Nothing is compiled, where the file can say it without.
     Raises FileError and its kinds.
@@ -36,7 +36,7 @@ def written_at_end(scene: "Scene", trajectory: "Trajectory") -> tuple[SavedField
             written = _written(trajectory, content)
         elif digest_of_mjb(bytearray(content), adapter=world.adapter) != world.codec.digest:
             model = trajectory.compiled_model()
-    options = trajectory.options_at_end
+    options = trajectory.options_at(frame)
     if model is None and not written and not options:
         return ()
     if model is None:
