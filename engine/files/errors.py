@@ -11,6 +11,7 @@ __all__ = [
     "FileVersionError",
     "FileWriteError",
     "FilesUnavailableError",
+    "refuse_format",
 ]
 
 
@@ -34,7 +35,24 @@ class FileFormatError(FileError):
 
 
 class FileVersionError(FileFormatError):
-    """A file was written by a newer version than this one reads; names both."""
+    """A file was written by a version that this one does not read; names both."""
+
+
+def refuse_format(path: str | Path, number: int, *, newest: int, writer: str) -> None:
+    """Raise FileVersionError for a format that is not 1 to ``newest``, and say what opens it.
+
+    ``writer``: the version of Stroboscope that has written it.
+    """
+    if 1 <= number <= newest:
+        return
+    raise FileVersionError(
+        path,
+        f"has format {number}, written by Stroboscope {writer}; this one reads formats 1 to "
+        f"{newest}",
+        "update Stroboscope to open it"
+        if number > newest
+        else f"open it with Stroboscope {writer}, which wrote it",
+    )
 
 
 class FileWriteError(FileError):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from stroboscope.engine.files.errors import FileDamagedError, FileFormatError, FileVersionError
+from stroboscope.engine.files.errors import FileDamagedError, FileFormatError, refuse_format
 from stroboscope.engine.files.frames import Manifest, SceneRecord
 from stroboscope.engine.files.json_values import encode_json
 from stroboscope.engine.files.limits import LARGEST_MANIFEST, MOST_COLUMNS, MOST_SCENES
@@ -42,13 +42,7 @@ def unpack_manifest(path: Path, data: bytes) -> Manifest:
     """Return the manifest; raises FileVersionError, FileDamagedError or FileFormatError."""
     try:
         version = msgspec.json.decode(data, type=_Version)
-        if version.format > FORMAT:
-            raise FileVersionError(
-                path,
-                f"has format version {version.format}, written by Stroboscope "
-                f"{version.stroboscope}; this one reads versions up to {FORMAT}",
-                "update Stroboscope to open it",
-            )
+        refuse_format(path, version.format, newest=FORMAT, writer=version.stroboscope)
         manifest = msgspec.json.decode(data, type=Manifest)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise FileFormatError(

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from stroboscope.engine.files.bundle import Archive, ArchiveLimits
-from stroboscope.engine.files.errors import FileDamagedError, FileFormatError, FileVersionError
+from stroboscope.engine.files.errors import FileDamagedError, FileFormatError, refuse_format
 
 __all__ = [
     "DESCRIPTION",
@@ -86,7 +86,7 @@ class _Version(msgspec.Struct, frozen=True):
 def read_manifest(archive: Archive) -> SceneManifest:
     """Return the manifest of a scene file.
 
-    Raises FileFormatError for an archive that is no scene, FileVersionError for one of a newer
+    Raises FileFormatError for an archive that is no scene, FileVersionError for one of another
     format, FileDamagedError when the manifest makes no sense.
     """
     path: Path = archive.path
@@ -97,13 +97,7 @@ def read_manifest(archive: Archive) -> SceneManifest:
     content = archive.read(MANIFEST, limit=_MOST_MANIFEST_BYTES)
     try:
         version = msgspec.json.decode(content, type=_Version)
-        if not 1 <= version.format <= FORMAT:
-            raise FileVersionError(
-                path,
-                f"it has format {version.format} (written by stroboscope {version.stroboscope}), "
-                f"this version reads formats 1 to {FORMAT}",
-                "pip install --upgrade stroboscope",
-            )
+        refuse_format(path, version.format, newest=FORMAT, writer=version.stroboscope)
         return msgspec.json.decode(content, type=SceneManifest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise FileDamagedError(path, f"its {MANIFEST} can't be read ({error})", _AGAIN) from error

@@ -66,9 +66,10 @@ class TrajectoryFile:
     was kept in memory is as large as it is.
 
     ``keep_last`` [s of simulation time] makes it a flight recorder: nothing is written while the
-    scene runs, that much of it is kept in memory. It is written when recording stops; with
-    ``save_on_stop`` when the simulation stops by itself, or an exception or a signal (SIGTERM) ends
-    the script, and only then. Further stops go into files of their own (``run-2.mcap``, …), up to
+    scene runs, that much of it is kept in memory. It is written when recording stops or the script
+    ends; with ``save_on_stop`` when the simulation stops by itself, or an exception or a signal
+    (SIGTERM) ends the script, and by ``stop_recording()``, but not when the script or the scene
+    just ends. Further stops go into files of their own (``run-2.mcap``, …), up to
     ten, of which no cause gets more than three.
 
     ``transforms_hz``: how often per second of wall time the file says, at most, in a form that

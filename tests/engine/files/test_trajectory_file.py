@@ -23,6 +23,7 @@ from stroboscope.engine.files.frames import BlockKind, FileEvent, Manifest
 from stroboscope.engine.files.low_rate import MessageSchema, signal_topic
 from stroboscope.engine.files.low_rate_chunks import Channel, Message
 from stroboscope.engine.files.manifest import INDEX_NAME
+from stroboscope.engine.files.manifest import unpack_manifest
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.repair import repair
 from stroboscope.engine.files.writer import TrajectoryWriter
@@ -245,12 +246,15 @@ def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
         TrajectoryReader(tmp_path)
 
 
-def test_newer_versions_are_refused_with_both_versions_named(tmp_path: Path) -> None:
+def test_other_versions_are_refused_with_both_versions_named(tmp_path: Path) -> None:
     path = tmp_path / "a.mcap"
     newer = msgspec.structs.replace(manifest_of(), format=2, stroboscope="9.9")
     TrajectoryWriter(path, newer, attachments={}).close()
-    with pytest.raises(FileVersionError, match=r"format version 2.*9\.9.*up to 1"):
+    with pytest.raises(FileVersionError, match=r"format 2, .* 9\.9; .*formats 1 to 1; update"):
         TrajectoryReader(path)
+    older = b'{"format":0,"stroboscope":"0.1"}'
+    with pytest.raises(FileVersionError, match=r"format 0, .*; open it with Stroboscope 0\.1"):
+        unpack_manifest(path, older)
     data = path.read_bytes()
     path.write_bytes(data.replace(b"\x89MCAP0", b"\x89MCAP1"))
     with pytest.raises(FileVersionError, match="version '1' of the container"):

@@ -418,11 +418,18 @@ def test_another_build_says_that_it_is_the_same_model_or_in_what_it_differs(
     assert "4.0.99" in caplog.text
 
 
-def test_a_newer_format_is_refused_with_both_versions(arm: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(7, "update Stroboscope to open it"), (0, r"open it with Stroboscope 9\.1, which wrote it")],
+)
+def test_another_format_is_refused_with_both_versions_and_what_opens_it(
+    arm: Path, tmp_path: Path, number: int, advice: str
+) -> None:
     file = physics.create_scene("Arm", arm).export(tmp_path / "arm.strobe")
-    newer = repacked(file, lambda m: m.update(format=7, stroboscope="9.1"))
-    with pytest.raises(FileVersionError, match=r"format 7 .*9\.1.*formats 1 to 1"):
-        physics.load_scene(newer)
+    other = repacked(file, lambda m: m.update(format=number, stroboscope="9.1"))
+    words = rf"format {number}, written by Stroboscope 9\.1; .*formats 1 to 1; {advice}$"
+    with pytest.raises(FileVersionError, match=words):
+        physics.load_scene(other)
 
 
 def test_an_exact_model_that_is_another_one_is_damage(arm: Path, tmp_path: Path) -> None:
