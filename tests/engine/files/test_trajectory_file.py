@@ -22,8 +22,7 @@ from stroboscope.engine.files.errors import FileError, FileFormatError, FileVers
 from stroboscope.engine.files.frames import BlockKind, FileEvent, Manifest
 from stroboscope.engine.files.low_rate import MessageSchema, signal_topic
 from stroboscope.engine.files.low_rate_chunks import Channel, Message
-from stroboscope.engine.files.manifest import INDEX_NAME
-from stroboscope.engine.files.manifest import unpack_manifest
+from stroboscope.engine.files.manifest import INDEX_NAME, unpack_manifest
 from stroboscope.engine.files.reader import TrajectoryReader
 from stroboscope.engine.files.repair import repair
 from stroboscope.engine.files.writer import TrajectoryWriter
