@@ -13,11 +13,15 @@ from stroboscope.engine.files.atomic import write_file
 __all__ = ["main"]
 
 USAGE = """\
-usage: stroboscope desktop install   open .strobe and .mcap files by a double click (this user)
+usage: stroboscope desktop install   open .strobe and .mcap files by a double click (this user),
+                                     and models: .mjcf .urdf .mjz .mjb
        stroboscope desktop remove    take that back
 """
 
 # A scene begins with a ZIP whose first member is its manifest, a recording with a mark of its own.
+# MJCF has the suffix of all XML mostly. It is not among them: a second type of that pattern is
+# given to every XML file by some file managers, and what opens application/xml from the user's own
+# folder is taken before the desktop's editor.
 _TYPES = """\
 <?xml version="1.0" encoding="UTF-8"?>
 <mime-info xmlns="http://www.freedesktop.org/standards/shared-mime-info">
@@ -36,8 +40,33 @@ _TYPES = """\
     <glob pattern="*.mcap"/>
     <magic priority="60"><match type="string" offset="0" value="\\x89MCAP0\\r\\n"/></magic>
   </mime-type>
+  <mime-type type="application/x-mjcf+xml">
+    <comment>MuJoCo model (MJCF)</comment>
+    <sub-class-of type="application/xml"/>
+    <glob pattern="*.mjcf"/>
+  </mime-type>
+  <mime-type type="application/x-urdf+xml">
+    <comment>Robot model (URDF)</comment>
+    <sub-class-of type="application/xml"/>
+    <glob pattern="*.urdf"/>
+  </mime-type>
+  <mime-type type="application/x-mujoco-mjz">
+    <comment>MuJoCo model with its files (MJZ)</comment>
+    <sub-class-of type="application/zip"/>
+    <glob pattern="*.mjz"/>
+  </mime-type>
+  <mime-type type="application/x-mujoco-mjb">
+    <comment>Compiled MuJoCo model (MJB)</comment>
+    <glob pattern="*.mjb"/>
+  </mime-type>
 </mime-info>
 """
+_MODELS = (
+    "application/x-mjcf+xml",
+    "application/x-urdf+xml",
+    "application/x-mujoco-mjz",
+    "application/x-mujoco-mjb",
+)
 _ENTRY = """\
 [Desktop Entry]
 Type=Application
@@ -47,7 +76,7 @@ Exec={command} open --dialog %f
 Terminal=false
 NoDisplay=true
 Categories=Development;Science;
-MimeType=application/x-stroboscope-scene;application/x-mcap;
+MimeType=application/x-stroboscope-scene;application/x-mcap;{models}
 StartupWMClass=stroboscope
 """
 
@@ -67,7 +96,7 @@ def main(argv: Sequence[str]) -> int:
     entry = data / "applications" / "stroboscope.desktop"
     types = data / "mime" / "packages" / "stroboscope.xml"
     if argv[0] == "install":
-        for path, text in ((entry, _ENTRY.format(command=_command())), (types, _TYPES)):
+        for path, text in ((entry, _entry()), (types, _TYPES)):
             path.parent.mkdir(parents=True, exist_ok=True)
             write_file(path, text.encode("utf-8"))
     else:
@@ -78,6 +107,10 @@ def main(argv: Sequence[str]) -> int:
     done = "Installed" if argv[0] == "install" else "Removed"
     sys.stdout.write(f"{done} {entry}\n{done} {types}\n")
     return 0
+
+
+def _entry() -> str:
+    return _ENTRY.format(command=_command(), models="".join(f"{each};" for each in _MODELS))
 
 
 def _command() -> str:

@@ -34,6 +34,8 @@ def test_a_double_click_runs_this_installation_and_can_be_taken_back(data, capsy
     types = ElementTree.parse(data / "mime" / "packages" / "stroboscope.xml").getroot()
     named = {each.get("type") for each in types}
     assert named == set(entry["MimeType"].strip(";").split(";"))
+    patterns = {each.get("pattern") for each in types.iter() if each.tag.endswith("}glob")}
+    assert patterns == {"*.strobe", "*.mcap", "*.mjcf", "*.urdf", "*.mjz", "*.mjb"}
     assert desktop_entry.main(["remove"]) == 0
     assert not list(data.rglob("stroboscope.*"))
     assert desktop_entry.main(["remove"]) == 0
