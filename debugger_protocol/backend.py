@@ -153,6 +153,9 @@ class SceneBackend(abc.ABC):
         """Return the complete state for somebody to keep: :meth:`restore_initial` takes it, too."""
         return self.capture_initial()
 
+    def checkpoint_kept(self, name: str, note: str) -> None:  # noqa: B027 - few record that
+        """Hear that a client keeps the state that the scene stands at, under a name."""
+
     def stayed(self, state: bytes) -> tuple[Stayed, ...] | None:
         """Return what of the model is not as it was when a state that was restored was captured.
 

@@ -15,6 +15,7 @@ from stroboscope.debugger_protocol.client_edits import EditingClient
 from stroboscope.debugger_protocol.edit_words import WhatIfEdits, what_ifs
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.limits import Limits
+from stroboscope.debugger_protocol.note_messages import SceneNotes
 from stroboscope.debugger_protocol.told_segments import join_histories
 from stroboscope.debugger_protocol.trials import trial_span
 
@@ -32,6 +33,7 @@ class TimeClient(EditingClient):
         self._conditions: dict[int, tm.SceneConditions] = {}
         self._environments: dict[int, tm.Environments] = {}
         self._ghosts: dict[int, tuple[tm.GhostRef, ...]] = {}
+        self._notes: dict[int, SceneNotes] = {}
         # What comes before an answer, for the one command at a time that wants it.
         self._collecting = threading.Lock()
         self._pieces: list[tm.Rows | tm.StatesCompared] = []
@@ -351,6 +353,14 @@ class TimeClient(EditingClient):
         )
         return _joined([piece for piece in pieces if isinstance(piece, tm.Rows)], channels)
 
+    def notes(self, scene_id: int) -> SceneNotes:
+        """Return what a recorded run says of its steps: texts, warnings, named checkpoints.
+
+        Of many some are left out, and counted by others. Of a scene that runs there are none.
+        """
+        with self._changed:
+            return self._notes.get(scene_id, SceneNotes(scene_id=scene_id))
+
     # --- stops and conditions
 
     def stops(self, scene_id: int) -> tuple[tm.StopInfo, ...]:
@@ -495,6 +505,8 @@ class TimeClient(EditingClient):
                 self._environments[scene_id] = message
             case tm.SceneGhosts(scene_id=scene_id):
                 self._ghosts[scene_id] = message.ghosts
+            case SceneNotes(scene_id=scene_id):
+                self._notes[scene_id] = message
             case tm.Rows() | tm.StatesCompared():
                 if self._collecting.locked():
                     self._pieces.append(message)
@@ -510,6 +522,7 @@ class TimeClient(EditingClient):
             self._conditions,
             self._environments,
             self._ghosts,
+            self._notes,
         )
         for table in tables:
             table.pop(scene_id, None)

@@ -50,6 +50,7 @@ from stroboscope.debugger_protocol.handshake_messages import (
     Welcome,
 )
 from stroboscope.debugger_protocol.message_base import Command, Message
+from stroboscope.debugger_protocol.note_messages import SceneNotes
 from stroboscope.debugger_protocol.playback_messages import (
     ControlChanged,
     FastForward,
@@ -173,6 +174,7 @@ __all__ = [
     "SceneGhosts",
     "SceneHistory",
     "SceneInterventions",
+    "SceneNotes",
     "SceneRecording",
     "SceneRemoved",
     "SceneRestored",
@@ -326,6 +328,7 @@ class LogEntry(Message, frozen=True, kw_only=True, tag="log_entry"):
     """A sentence for the user; ``scene_id`` None: about the session.
 
     ``source``: the place in the script that it is about, ``lint`` for what was found by looking.
+    ``channel``: the name under which the script has logged it, empty for what others say.
     """
 
     level: LogLevel
@@ -335,6 +338,7 @@ class LogEntry(Message, frozen=True, kw_only=True, tag="log_entry"):
     axis: int | None = None
     time: float | None = None
     source: str = ""
+    channel: str = ""
 
 
 ClientMessage = (
@@ -415,6 +419,7 @@ ServerMessage = (
     | SceneConditions
     | SceneGhosts
     | SceneHistory
+    | SceneNotes
     | SceneRecording
     | SceneRollouts
     | SceneStops

@@ -10,6 +10,7 @@ import msgspec
 
 from stroboscope.debugger_protocol import messages as wire
 from stroboscope.debugger_protocol import time_messages as tm
+from stroboscope.debugger_protocol.note_messages import Note, SceneNotes
 from stroboscope.debugger_protocol.plain_text import typed_numbers
 
 __all__ = ["with_typed_texts"]
@@ -18,6 +19,8 @@ _Message = TypeVar("_Message")
 
 # Fields that are sentences for people, or lists of what has some.
 _TEXTS: Final[dict[type, tuple[str, ...]]] = {
+    Note: ("text",),
+    SceneNotes: ("notes",),
     tm.ConditionInfo: ("where", "failure"),
     tm.RolloutInfo: ("name", "outcome", "edits", "reproducible"),
     tm.SceneConditions: ("conditions",),

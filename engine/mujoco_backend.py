@@ -169,6 +169,10 @@ class MujocoBackend(SceneBackend):
         """Return a checkpoint that says what was written into the model."""
         return self._scene.states.take(name).to_bytes()
 
+    def checkpoint_kept(self, name: str, note: str) -> None:
+        """Record it like one of the script's."""
+        self._scene.recorders.kept(name, note)
+
     def stayed(self, state: bytes) -> tuple[Stayed, ...]:
         """Return what of the model is not as it was at a named checkpoint; of others nothing."""
         record = Checkpoint.from_bytes(state).record

@@ -41,7 +41,7 @@ def log_values(
     """
     name, values, labels = check_values(name, value, names=names)
     if isinstance(values, str):
-        link.log_text(LogLevel.INFO, f"{name}: {values}")
+        link.log_text(LogLevel.INFO, f"{name}: {values}", channel=name)
         recorders.happened("log", values, data={"channel": name})
         return
     # A row of numbers that the engine has itself stays apart from the script's.

@@ -167,7 +167,7 @@ class StateMethods:
         made = self.states.checkpoint(name, note=note)
         if name:
             self.link.checkpoint_made(made, approximate=made.exactness.reason)
-            self.recorders.happened("checkpoint", name, data={"note": note} if note else None)
+            self.recorders.kept(name, note)
         return made
 
     def restore(

@@ -6,8 +6,10 @@ __all__ = [
     "RECORDING",
     "REPLAYED",
     "REPLAYED_DAMAGED",
+    "REPLAYED_NOTES",
     "damaged",
     "linked",
+    "noted",
     "recordings",
     "repaired",
     "repairing",
@@ -48,6 +50,21 @@ REPLAYED = _REPLAYED.format(model=_ARM.format(kp=12), name="swing", damaged=Fals
 REPLAYED_DAMAGED = _REPLAYED.format(model=_ARM.format(kp=12), name="swing", damaged=True)
 _SOFTER = _REPLAYED.format(model=_ARM.format(kp=5), name="softer", damaged=False)
 
+# The same with much that was said: some thousand texts, warnings, named checkpoints.
+_SAYS = """        scene.log("reward", -abs(float(scene.data.qpos[1])))
+        scene.log("phase", f"{['reach', 'grasp', 'lift'][k // 100 % 3]}, step {k}")
+        scene.log("gripper", "closed" if k % 200 < 90 else "open")
+        if k % 400 == 250:
+            scene.checkpoint(f"before the lift {k // 400}")
+        if k in (480, 1130):
+            scene.recorders.happened("warning", "the shoulder is within 2 % of its limit")
+        if k == 900:
+            scene.reset()
+"""
+_REWARDS = """        scene.log("reward", -abs(float(scene.data.qpos[1])))
+"""
+REPLAYED_NOTES = REPLAYED.replace(_REWARDS, _SAYS)
+
 RECORDING = f"""
 from pathlib import Path
 import stroboscope.engine as physics
@@ -83,6 +100,21 @@ def replayed(stage: Stage) -> None:
     stage.plot("qpos", "reward", components=2)
     _go_to(stage, 700)
     _settle(stage)
+
+
+def noted(stage: Stage) -> None:
+    """Look at a run in which much was said, with the pointer on one of its checkpoints."""
+    from PySide6.QtCore import QPoint
+
+    stage.attach()
+    stage.plot("qpos", "reward", components=2)
+    _go_to(stage, 700)
+    _settle(stage)
+    strip = stage.window.timeline.strip
+    at = QPoint(round(strip.scale.x(1050)), 8)
+    _settle(stage)
+    strip._tell(strip.mapToGlobal(at), at.x())
+    stage.run_events(0.3)
 
 
 def damaged(stage: Stage) -> None:

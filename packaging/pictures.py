@@ -20,8 +20,10 @@ from picture_recordings import (
     RECORDING,
     REPLAYED,
     REPLAYED_DAMAGED,
+    REPLAYED_NOTES,
     damaged,
     linked,
+    noted,
     recordings,
     repaired,
     repairing,
@@ -180,6 +182,7 @@ PICTURES = (
         )
         for name, script, scenes, prepare in (
             ("replayed", REPLAYED, 1, replayed),
+            ("noted", REPLAYED_NOTES, 1, noted),
             ("damaged", REPLAYED_DAMAGED, 1, damaged),
             ("repairing", REPLAYED_DAMAGED, 1, repairing),
             ("repaired", REPLAYED_DAMAGED, 1, repaired),

@@ -6,15 +6,16 @@ no row yet.
 
 import bisect
 import dataclasses
-import enum
 import math
 from typing import TYPE_CHECKING
 
 from stroboscope.app.models.file_health import LostFrames
+from stroboscope.app.models.marks import MODES, Mark, MarkKind, NotesModel
 from stroboscope.app.models.numbers import THIN_SPACE, count_text
 from stroboscope.app.models.signal import Signal
 from stroboscope.app.models.stops import stop_whose
-from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.messages import LogEntry, PlaybackMode
+from stroboscope.debugger_protocol.note_messages import SceneNotes
 from stroboscope.debugger_protocol.step_words import step_words
 from stroboscope.debugger_protocol.time_messages import (
     SceneHistory,
@@ -28,29 +29,13 @@ from stroboscope.debugger_protocol.told_segments import MOST_SEGMENTS
 if TYPE_CHECKING:
     from stroboscope.app.models.scene import SceneModel
 
-__all__ = ["HistoryModel", "Mark", "MarkKind", "RowPlace"]
+__all__ = ["HistoryModel", "RowPlace"]
 
 # Changes of the mode that are kept.
 _KEPT_MODES = 2000
 # How the engine's words about such a past begin.
 _NOT_REPRODUCIBLE = "not reproducible"
 
-
-class MarkKind(enum.StrEnum):
-    """What a mark on the time axis is about."""
-
-    STOP = "stop"
-    CHECKPOINT = "checkpoint"
-    BRANCH = "branch"
-    RESTORE = "restore"
-    EDIT = "edit"
-    PLAY = "play"
-    FAST_FORWARD = "fast forward"
-    PAUSE = "pause"
-
-
-MODES = frozenset({MarkKind.PLAY, MarkKind.FAST_FORWARD, MarkKind.PAUSE})
-"""Marks of what the user did, not of what happened in the simulation."""
 
 _OF_MODE = {
     PlaybackMode.PLAYING: MarkKind.PLAY,
@@ -62,15 +47,6 @@ _OF_SEGMENT = {
     SegmentKind.RESTORE: MarkKind.RESTORE,
     SegmentKind.EDIT: MarkKind.EDIT,
 }
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Mark:
-    """Something that happened just before physics step ``axis``; ``text`` says what."""
-
-    axis: int
-    kind: MarkKind
-    text: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -107,11 +83,14 @@ class HistoryModel:
         """The axis that was asked for and is not in view yet, None: nothing."""
         self.asks_play = False
         """Whether the application has asked for it to be played, and nobody has begun yet."""
+        self.notes = NotesModel()
+        """What was said at which step."""
         self._scene = scene
         self._begins: list[int] = []
         self._modes: list[Mark] = []
         self._mode: PlaybackMode | None = None
         self._marks: tuple[Mark, ...] | None = None
+        self._events: list[int] | None = None
         scene.edits.changed.connect(self._on_marks)
         scene.edits.checkpoints_changed.connect(self._on_marks)
 
@@ -370,13 +349,18 @@ class HistoryModel:
                 text = edited.pop(segment.begin, "") if kind is MarkKind.EDIT else ""
                 found.append(Mark(segment.begin, kind, text or segment.text or kind.value))
         found += [Mark(axis, MarkKind.EDIT, text) for axis, text in edited.items()]
-        return found + self._modes
+        told = self.told
+        recorded_to = told.recording_end if told is not None and told.recording else None
+        return found + self.notes.marks(recorded_to=recorded_to) + self._modes
 
     def events(self) -> list[int]:
         """Return the axes of what happened, and of where episodes begin, rising, each once."""
-        axes = {mark.axis for mark in self.marks if mark.kind not in MODES}
-        axes.update(s.begin for s in self.segments if s.kind is SegmentKind.EPISODE)
-        return sorted(axis for axis in axes if self.first <= axis < self.live)
+        if self._events is None:
+            axes = {mark.axis for mark in self.marks if mark.kind not in MODES}
+            axes.update(s.begin for s in self.segments if s.kind is SegmentKind.EPISODE)
+            self._events = sorted(axes)
+        begin = bisect.bisect_left(self._events, self.first)
+        return self._events[begin : bisect.bisect_left(self._events, self.live)]
 
     def next_event(self, direction: int) -> int | None:
         """Return the event after (1) or before (-1) what is looked at; None: there is none."""
@@ -389,8 +373,17 @@ class HistoryModel:
 
     # --- what arrives
 
-    def receive(self, message: SceneHistory | SceneStops) -> None:
+    def hear(self, entry: LogEntry) -> None:
+        """Take what was said about the scene."""
+        if self.notes.hear(entry):
+            self._on_marks()
+
+    def receive(self, message: SceneHistory | SceneStops | SceneNotes) -> None:
         """Take one piece of news."""
+        if isinstance(message, SceneNotes):
+            self.notes.receive(message)
+            self._on_marks()
+            return
         if isinstance(message, SceneStops):
             self.stops = message.stops
             self._on_marks()
@@ -401,6 +394,8 @@ class HistoryModel:
             self.asks_play = False
         elif before is None or not before.asks_play:
             self.asks_play = True
+        if before is None or before.recording_end != message.recording_end:
+            self._on_marks()  # what was heard of a recorded part is told by its file
         if (
             before is None
             or before.segments != message.segments
@@ -460,5 +455,5 @@ class HistoryModel:
         self.changed.emit()
 
     def _on_marks(self) -> None:
-        self._marks = None
+        self._marks = self._events = None
         self.marks_changed.emit()

@@ -24,6 +24,7 @@ from stroboscope.debugger_protocol.messages import (
     SceneEdited,
     SceneFindings,
     SceneInterventions,
+    SceneNotes,
     SceneRecording,
     SceneRemoved,
     SceneRestored,
@@ -294,6 +295,9 @@ class SessionModel:
             case SceneHistory() | SceneStops():
                 if (scene := self.scenes.get(message.scene_id)) is not None:
                     scene.set_history(message)
+            case SceneNotes():
+                if (scene := self.scenes.get(message.scene_id)) is not None:
+                    scene.history.receive(message)
             case SceneRecording():
                 if (scene := self.scenes.get(message.scene_id)) is not None:
                     scene.recording.receive(message)

@@ -525,6 +525,8 @@ class SessionsModel:
             wall_time=entry.wall_time,
             found=entry.source == "lint",
         )
+        if scene is not None:
+            scene.history.hear(entry)
 
     def _on_refused(self, session: SessionModel, pending: PendingCommand, failed: Failed) -> None:
         if isinstance(pending.message, AssetRequest):

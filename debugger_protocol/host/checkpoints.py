@@ -140,6 +140,7 @@ class Checkpoints:
                 f"{own} checkpoints are kept of this scene, at most {limits.checkpoints} may be: "
                 "drop one first"
             )
+        stands_there = state is None
         if state is None:
             state = self._backend.capture_checkpoint(name)
         if not state:
@@ -165,6 +166,8 @@ class Checkpoints:
         self._kept[info.checkpoint_id] = KeptState(info, state, dict(options))
         self._make_room()
         self._tell()
+        if stands_there:
+            self._backend.checkpoint_kept(info.name, info.note)
         return info
 
     # --- the script's

@@ -45,8 +45,12 @@ class HostNews:
         link: "ScenePlayback | None" = None,
         source: str = "",
         at: tuple[int, float] | None = None,
+        channel: str = "",
     ) -> None:
-        """Queue a log entry for every client; ``at``: axis and time [s], else where it is known."""
+        """Queue a log entry for every client; ``at``: axis and time [s], else where it is known.
+
+        ``channel``: the name under which the script has logged it.
+        """
         clock = link.clock if link is not None else None
         if at is None and clock is not None:
             at = (clock.axis, clock.time)
@@ -59,6 +63,7 @@ class HostNews:
                 axis=at[0] if at is not None else None,
                 time=at[1] if at is not None else None,
                 source=source,
+                channel=channel,
             )
         )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 
+from stroboscope.debugger_protocol.note_messages import SceneNotes
 from stroboscope.debugger_protocol.recording_messages import SceneRecording
 from stroboscope.debugger_protocol.time_messages import (
     Environments,
@@ -29,6 +30,7 @@ _Told: TypeAlias = (
     | SceneConditions
     | Environments
     | SceneRecording
+    | SceneNotes
     | SceneGhosts
     | None
 )
@@ -107,6 +109,7 @@ class PastNews:
             past.stops.conditions,
             past.environments.told,
             past.recording.told,
+            past.notes.told,
             past.ghosts.told,  # after what they are of
         )
 
@@ -128,5 +131,6 @@ def _says_nothing(message: msgspec.Struct) -> bool:
         SceneStops(scene_id=getattr(message, "scene_id", 0), stops=()),
         SceneConditions(scene_id=getattr(message, "scene_id", 0), conditions=()),
         SceneRecording(scene_id=getattr(message, "scene_id", 0)),
+        SceneNotes(scene_id=getattr(message, "scene_id", 0)),
         SceneGhosts(scene_id=getattr(message, "scene_id", 0)),
     )

@@ -311,12 +311,15 @@ class SceneLink(SceneSignals):
         if not self.closed:
             self.changes.editor.list_made(made, approximate=approximate)
 
-    def log_text(self, level: LogLevel, text: str) -> None:
-        """Put a sentence into the log of every client; nothing when detached."""
+    def log_text(self, level: LogLevel, text: str, *, channel: str = "") -> None:
+        """Put a sentence into the log of every client; nothing when detached.
+
+        ``channel``: the name under which the script has logged it.
+        """
         if self.active and not self.closed:
             if self.owner.thread is threading.current_thread():
                 self.refresh_clock()
-            self._host.log(level, text, link=self)
+            self._host.log(level, text, link=self, channel=channel)
 
     def log_problem(self, text: str) -> None:
         """Say that something was not recorded; once for all that is said up to the first colon."""

@@ -14,6 +14,7 @@ from stroboscope.debugger_protocol.arrays import Arrays
 from stroboscope.debugger_protocol.exceptions import CommandError
 from stroboscope.debugger_protocol.host.environment_desk import EnvironmentDesk
 from stroboscope.debugger_protocol.host.ghosts import Ghosts
+from stroboscope.debugger_protocol.host.note_desk import NoteDesk
 from stroboscope.debugger_protocol.host.owners import interrupted
 from stroboscope.debugger_protocol.host.playback import Ticket, step_count
 from stroboscope.debugger_protocol.host.recording_desk import RECORDING_WORDS, RecordingDesk
@@ -107,6 +108,7 @@ class TimeDesk:
         self.ghosts = Ghosts(self, link.scene_id)
         self.stops = StopDesk(link, host)
         self.recording = RecordingDesk(link.scene_id)
+        self.notes = NoteDesk(link.scene_id)
         self.rollouts = RolloutDesk(link, host)
         self.environments = EnvironmentDesk(link)
         self.works = Works(link)

@@ -135,6 +135,10 @@ class BatchBackend(MujocoBackend):
         chosen = np.arange(self._envs.count)
         return self._batch.states.checkpoint(chosen, name=name, note="").to_bytes()
 
+    def checkpoint_kept(self, name: str, note: str) -> None:
+        """Record it like one of the script's."""
+        self._batch.recorders.kept(name, note)
+
     def restore_initial(self, state: bytes) -> None:
         """Put a checkpoint back: of all environments, or, of one world, into the selected one."""
         chosen = self._chosen(state)

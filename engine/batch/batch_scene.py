@@ -375,7 +375,7 @@ class BatchScene(SceneLife, StopMethods, RecordingMethods, BatchConditionMethods
             raise ValueError("envs_idx chooses no environment: a checkpoint needs one at least")
         made = self.states.checkpoint(chosen, name=name, note=note)
         if name:
-            self.recorders.happened("checkpoint", name, data={"note": note} if note else None)
+            self.recorders.kept(name, note)
             self.link.checkpoint_made(made, approximate=made.exactness.reason)
         return made
 

@@ -104,6 +104,10 @@ class SceneRecorders:
         if self.wants:
             self._add(self._event(kind, text, axis=axis, data=data))
 
+    def kept(self, name: str, note: str) -> None:
+        """Record that the state which the scene stands at is kept under a name."""
+        self.happened("checkpoint", name, data={"note": note} if note else None)
+
     def _event(
         self, kind: str, text: str, *, axis: int = -1, data: dict[str, object] | None = None
     ) -> FileEvent:

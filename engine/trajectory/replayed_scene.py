@@ -21,6 +21,7 @@ from stroboscope.engine.recording.doubts import doubts_of
 from stroboscope.engine.trajectory.building import build_scene
 from stroboscope.engine.trajectory.file_history import FileKeyframes, FileRing, FileSignals
 from stroboscope.engine.trajectory.model_writes import with_models_in_place
+from stroboscope.engine.trajectory.recorded_notes import notes_of
 from stroboscope.engine.trajectory.recorded_options import check_options
 from stroboscope.engine.trajectory.recorded_rows import RecordedRows, Row
 from stroboscope.engine.trajectory.recorded_where import why_different
@@ -121,7 +122,19 @@ class ReplayedScene:
         scene.states.initial = None
         self._put_models_in_place(scene)
         self.put_options(last)
+        self._tell_notes(scene)
         return scene
+
+    def _tell_notes(self, scene: "Scene") -> None:
+        """Have debuggers know what was said at which step, and where checkpoints were made."""
+        rows = self._rows
+        events = self._reader.events(self._record.index)
+        if self.signals_of != self._record.index:  # the script speaks of all environments at once
+            said = self._reader.events(self.signals_of)
+            events += tuple(each for each in said if each.kind in ("log", "checkpoint"))
+        scene.link.past.notes.recall(
+            notes_of(events, first=rows.axis(0), last=rows.axis(rows.count - 1))
+        )
 
     def _put_models_in_place(self, scene: "Scene") -> None:
         """Have each row belong to the model that its step was taken with."""
@@ -169,6 +182,7 @@ class ReplayedScene:
         scene.world.codec.put_row(row, hidden)
         self._note_where_it_led(scene, last)
         scene.stepper.forget_time()
+        self._tell_notes(scene)
 
     def _note_where_it_led(self, scene: "Scene", last: int) -> None:
         """Keep of the last frame, which stands in the scene, what tells of the step before."""

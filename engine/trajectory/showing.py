@@ -33,6 +33,7 @@ from stroboscope.engine.recording.recorded_stops import stop_of
 from stroboscope.engine.runtime import current_runtime
 from stroboscope.engine.showing.no_display import require_display
 from stroboscope.engine.trajectory.choosing import ALL, Choice
+from stroboscope.engine.trajectory.recorded_notes import channel_of, said_text
 from stroboscope.engine.trajectory.trajectory import Trajectory, load_chosen, load_trajectory
 from stroboscope.engine.trajectory.transforms_shown import show_transforms
 
@@ -325,4 +326,10 @@ def _retell(trajectory: Trajectory, scene: "Scene") -> None:
     if len(texts) > _TOLD_TEXTS:
         host.log(LogLevel.INFO, f"+{len(texts) - _TOLD_TEXTS} texts before these", link=link)
     for event in texts[-_TOLD_TEXTS:]:
-        host.log(_LEVELS[event.kind], event.text, link=link, at=(event.axis, event.time))
+        host.log(
+            _LEVELS[event.kind],
+            said_text(event),
+            link=link,
+            at=(event.axis, event.time),
+            channel=channel_of(event),
+        )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPixmap, QPolygonF
 
-from stroboscope.app.models.history import MODES, MarkKind
+from stroboscope.app.models.marks import MODES, MarkKind
 from stroboscope.app.panels.timeline.geometry import TimelineRows
 from stroboscope.app.panels.timeline.mark_places import MarkPlaces
 from stroboscope.app.panels.timeline.scale import AxisScale
@@ -20,9 +20,11 @@ _ORDER = (
     MarkKind.PAUSE,
     MarkKind.PLAY,
     MarkKind.FAST_FORWARD,
+    MarkKind.TEXT,
     MarkKind.EDIT,
     MarkKind.RESTORE,
     MarkKind.BRANCH,
+    MarkKind.WARNING,
     MarkKind.CHECKPOINT,
     MarkKind.STOP,
 )
@@ -50,10 +52,12 @@ def _paint_kind(
         MarkKind.BRANCH: palette.accent,
         MarkKind.RESTORE: palette.difference,
         MarkKind.EDIT: palette.run_b,
+        MarkKind.WARNING: palette.warn,
+        MarkKind.TEXT: palette.muted,
     }
     color = colors.get(kind, palette.disabled)
     y = rows.marks_top + 6.0
-    if kind not in MODES:
+    if kind not in MODES and kind is not MarkKind.TEXT:  # there may be one at every place
         painter.setPen(QPen(mixed(color, palette.surface0, 0.6), 1.0))
         bottom = rows.line_top + rows.line_height
         painter.drawLines([QLineF(round(x) + 0.5, y + 4, round(x) + 0.5, bottom) for x in places])
@@ -89,6 +93,12 @@ def _paint_symbol(painter: QPainter, kind: MarkKind, x: float, y: float) -> None
             painter.drawPolygon(_polygon(x, y, (-5, 0), (3, -5), (3, 5)))
         case MarkKind.EDIT:
             painter.drawRect(QRectF(x - 3.5, y - 3.5, 7, 7))
+        case MarkKind.WARNING:
+            painter.drawRoundedRect(QRectF(x - 1.5, y - 5, 3, 6), 1.0, 1.0)
+            painter.drawEllipse(QPointF(x, y + 3.5), 1.7, 1.7)
+        case MarkKind.TEXT:
+            for line, width in enumerate((6, 6, 4)):
+                painter.drawRect(QRectF(x - 3, y - 3.5 + 3 * line, width, 1.3))
         case MarkKind.PLAY:
             painter.drawPolygon(_polygon(x, y + 2, (-2, -3), (3, 0), (-2, 3)))
         case MarkKind.FAST_FORWARD:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stroboscope.app.models.history import MODES, Mark, MarkKind
+from stroboscope.app.models.marks import Mark, MarkKind
 from stroboscope.app.panels.timeline.scale import AxisScale
 
 __all__ = ["MARK_REACH_PX", "MarkPlaces"]
@@ -43,13 +43,13 @@ class MarkPlaces:
         return [float(each) for each in x]
 
     def near(self, scale: AxisScale, x: float) -> Mark | None:
-        """Return the mark under the pointer; what happened comes before what the user did."""
+        """Return the mark under the pointer; what is rare comes before texts and what users did."""
         reach = MARK_REACH_PX / scale.per_step
         axis = scale.axis(x)
         low = bisect.bisect_left(self.marks, axis - reach, key=lambda mark: mark.axis)
         high = bisect.bisect_right(self.marks, axis + reach, key=lambda mark: mark.axis)
         found = self.marks[low:high]
-        return min(found, key=lambda m: (m.kind in MODES, abs(m.axis - axis)), default=None)
+        return min(found, key=lambda m: (m.rank, abs(m.axis - axis)), default=None)
 
     def together(self, scale: AxisScale, mark: Mark) -> list[Mark]:
         """Return all of its kind that the pointer can't tell from ``mark``, which comes first."""

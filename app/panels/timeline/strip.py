@@ -15,8 +15,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from stroboscope.app.models.file_health import LostFrames
-from stroboscope.app.models.history import HistoryModel, Mark, MarkKind
+from stroboscope.app.models.history import HistoryModel
 from stroboscope.app.models.lanes import lay_out
+from stroboscope.app.models.marks import Mark, MarkKind
 from stroboscope.app.models.numbers import count_text, number_text, with_unit
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.panels.style import METRICS, number_font
@@ -43,7 +44,13 @@ _INSET_PX = METRICS.padding
 _HEIGHT = 64
 # A press that moves less than this [px] is a click.
 _CLICK_PX = 3
-# Stops that are drawn as one and told in a tooltip one by one, besides the first.
+_SYMBOLS = {
+    MarkKind.STOP: "▲",
+    MarkKind.CHECKPOINT: "◆",
+    MarkKind.WARNING: "⚠",
+    MarkKind.TEXT: "≡",
+}
+# Marks that are drawn as one and told in a tooltip one by one, besides the first.
 _MOST_STOPS = 4
 # The same of lost frames.
 _MOST_LOST = 2
@@ -268,14 +275,24 @@ class TimelineStrip(QWidget):
             return axis
         return min(max(axis, history.first), history.live)
 
-    def _stops_beside(self, mark: Mark) -> list[str]:
-        """Return the other stops that are drawn as one with ``mark``: each is somebody's."""
-        if mark.kind is not MarkKind.STOP:
-            return []
-        others = self._places.together(self.scale, mark)[1:]
-        lines = [f"▲ stop: {each.text}" for each in others[:_MOST_STOPS]]
-        more = len(others) - _MOST_STOPS
-        return [*lines, f"▲ and {more} more stops here"] if more > 0 else lines
+    def _mark_lines(self, mark: Mark) -> list[str]:
+        """Return what ``mark`` is about, and the others that are drawn as one with it."""
+        symbol = _SYMBOLS.get(mark.kind, "")
+        named = mark.text.startswith(mark.kind.value) or mark.kind is MarkKind.CHECKPOINT
+        kind = "" if named or mark.kind is MarkKind.TEXT else f"{mark.kind.value}: "
+        if mark.kind not in _SYMBOLS:
+            return [f"{kind}{mark.text}"]
+        kind = "stop: " if mark.kind is MarkKind.STOP else kind
+        found = self._places.together(self.scale, mark)
+        shown = found[: _MOST_STOPS + 1]
+        lines = [f"{symbol} {kind}{each.text}" for each in shown]
+        more = len(found) - len(shown) + sum(each.more for each in found)
+        if more:
+            until = max(each.until if each.more else each.axis for each in found)
+            up_to = f", up to step {count_text(until)}" if any(m.more for m in found) else " here"
+            plural = "" if more == 1 else "s"
+            lines.append(f"{symbol} and {count_text(more)} more {mark.kind.value}{plural}{up_to}")
+        return lines
 
     def lost_at(self, x: float) -> tuple[LostFrames, ...]:
         """Return which frames of the file are lost there."""
@@ -302,11 +319,7 @@ class TimelineStrip(QWidget):
         axis = mark.axis if mark is not None else axis
         lines = self._lost_lines(x)
         if mark is not None:
-            symbol = {MarkKind.STOP: "▲ stop: ", MarkKind.CHECKPOINT: "◆ "}.get(mark.kind, "")
-            named = mark.text.startswith(mark.kind.value)
-            kind = "" if named or symbol else f"{mark.kind.value}: "
-            lines.append(f"{symbol}{kind}{mark.text}")
-            lines += self._stops_beside(mark)
+            lines += self._mark_lines(mark)
         place = history.place(axis)
         if axis >= history.live:
             lines.append("live: where the scene stands")

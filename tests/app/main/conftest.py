@@ -284,6 +284,12 @@ class Traveller:
 
 
 @pytest.fixture
+def traveller(desktop, wait_until) -> Traveller:
+    """The window as it is, with whatever it shows."""
+    return Traveller(desktop, wait_until)
+
+
+@pytest.fixture
 def travel(desktop, pendulums, wait_until):
     """``travel("--nstep", "2")``: the window attached to something that remembers."""
 

@@ -4,7 +4,7 @@ import pytest
 
 from stroboscope.app.models.axis_view import AxisView
 from stroboscope.app.models.frames import FrameHistory, SceneFrame
-from stroboscope.app.models.history import MarkKind
+from stroboscope.app.models.marks import MarkKind
 from stroboscope.app.models.session_time import SessionTime
 from stroboscope.debugger_protocol.messages import PlaybackMode
 from stroboscope.debugger_protocol.time_messages import (

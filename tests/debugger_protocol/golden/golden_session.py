@@ -217,6 +217,30 @@ SERVER: list[tuple[Any, str]] = [
     ),
     (
         m.LogEntry(level=m.LogLevel.WARNING, text="diverged", wall_time=1.5, scene_id=1),
+        "89a474797065a96c6f675f656e747279a56c6576656ca77761726e696e67a474657874a864697665"
+        "72676564a977616c6c5f74696d65cb3ff8000000000000a87363656e655f696401a461786973c0a4"
+        "74696d65c0a6736f75726365a0a76368616e6e656ca0",
+    ),
+    (
+        m.LogEntry(
+            level=m.LogLevel.INFO,
+            text="phase: grasp",
+            wall_time=1.5,
+            scene_id=1,
+            axis=7,
+            time=0.25,
+            channel="phase",
+        ),
+        "89a474797065a96c6f675f656e747279a56c6576656ca4696e666fa474657874ac70686173653a20"
+        "6772617370a977616c6c5f74696d65cb3ff8000000000000a87363656e655f696401a46178697307"
+        "a474696d65cb3fd0000000000000a6736f75726365a0a76368616e6e656ca57068617365",
+    ),
+]
+
+# Without the name under which a script has logged it.
+OLD_SERVER: list[tuple[Any, str]] = [
+    (
+        m.LogEntry(level=m.LogLevel.WARNING, text="diverged", wall_time=1.5, scene_id=1),
         "88a474797065a96c6f675f656e747279a56c6576656ca77761726e696e67a474657874a864697665"
         "72676564a977616c6c5f74696d65cb3ff8000000000000a87363656e655f696401a461786973c0a4"
         "74696d65c0a6736f75726365a0",

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from stroboscope.debugger_protocol import messages as m
+from stroboscope.debugger_protocol import note_messages as n
 from stroboscope.debugger_protocol import time_messages as t
 
 CLIENT: list[tuple[Any, str]] = [
@@ -172,6 +173,28 @@ _REMEMBERED = m.SceneHistory(
 )
 
 SERVER: list[tuple[Any, str]] = [
+    (
+        m.SceneNotes(
+            scene_id=1,
+            notes=(
+                n.Note(
+                    kind=n.NoteKind.TEXT,
+                    axis=512,
+                    time=1.024,
+                    text="phase: grasp",
+                    more=19,
+                    until=600,
+                ),
+                n.Note(kind=n.NoteKind.CHECKPOINT, axis=700, text="lifted"),
+            ),
+            count=21,
+        ),
+        "84a474797065ab7363656e655f6e6f746573a87363656e655f696401a56e6f7465739286a46b696e"
+        "64a474657874a461786973cd0200a474696d65cb3ff0624dd2f1a9fca474657874ac70686173653a"
+        "206772617370a46d6f726513a5756e74696ccd025886a46b696e64aa636865636b706f696e74a461"
+        "786973cd02bca474696d65cb0000000000000000a474657874a66c6966746564a46d6f726500a575"
+        "6e74696cffa5636f756e7415",
+    ),
     (
         m.Done(id=43, value=3),
         "83a474797065a4646f6e65a269642ba576616c756503",

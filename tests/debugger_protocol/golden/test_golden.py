@@ -44,6 +44,7 @@ WRITTEN = [*CLIENT, *SERVER, *WINDOW]
 OF_CLIENTS = [*CLIENT, *golden_edits.OLD_CLIENT, *golden_time.OLD_CLIENT]
 OF_SERVERS = [
     *SERVER,
+    *golden_session.OLD_SERVER,
     *golden_edits.OLD_SERVER,
     *golden_scene_description.OLD_SERVER,
     *golden_time.OLD_SERVER,

@@ -6,7 +6,13 @@ from typing import get_args
 
 import pytest
 
-from stroboscope.debugger_protocol import edit_messages, handshake, time_messages, version
+from stroboscope.debugger_protocol import (
+    edit_messages,
+    handshake,
+    note_messages,
+    time_messages,
+    version,
+)
 from stroboscope.debugger_protocol import messages as m
 from stroboscope.debugger_protocol import scene_description as d
 from stroboscope.debugger_protocol import window_messages as w
@@ -78,7 +84,7 @@ def test_every_message_and_field_is_in_the_document(document, union):
             assert f"`{field}`" in document, f"{kind.__name__}.{field}"
 
 
-@pytest.mark.parametrize("words", [d, edit_messages, time_messages])
+@pytest.mark.parametrize("words", [d, edit_messages, note_messages, time_messages])
 def test_every_field_of_what_messages_hold_is_in_the_document(document, words):
     for name in words.__all__:
         kind = getattr(words, name)
@@ -98,7 +104,7 @@ def test_every_value_of_every_closed_set_is_in_the_document(document):
     ]
     enums += [Instant, d.GeomType, d.JointType, d.CameraMode, d.TextureKind, d.ChannelKind]
     enums += [time_messages.EditKind, time_messages.GhostSource]
-    enums += [time_messages.SegmentKind, time_messages.StopReason]
+    enums += [time_messages.SegmentKind, time_messages.StopReason, note_messages.NoteKind]
     for kind in enums:
         for member in kind:
             assert f"`{member.value}`" in document, f"{kind.__name__}.{member.name}"

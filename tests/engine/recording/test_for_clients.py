@@ -36,6 +36,7 @@ def test_a_client_records_and_saves_by_name(
         path = client.start_recording(1, "a fall")
         assert path == str(tmp_path / "runs" / "a fall.mcap")
         script.wait_until(lambda: client.recordings(1)[-1].frames > 300)
+        client.save_checkpoint(1, "on the ground")
         assert client.stop_recording(1) == path
         assert len(client.recordings(1)) == 1
         assert client.start_recording(1, "a fall", mode="minimal").endswith("a fall-2.mcap")
@@ -52,6 +53,7 @@ def test_a_client_records_and_saves_by_name(
     assert recorded.complete
     assert recorded.has_final
     assert len(recorded.axes) > 300
+    assert [e.text for e in recorded.events if e.kind == "checkpoint"] == ["on the ground"]
     assert read(Path(saved)).complete
     assert read(tmp_path / "crash.mcap").complete
 

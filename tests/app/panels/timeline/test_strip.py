@@ -19,6 +19,7 @@ from stroboscope.debugger_protocol.messages import (
     SessionInfo,
     Welcome,
 )
+from stroboscope.debugger_protocol.note_messages import Note, NoteKind, SceneNotes
 from stroboscope.debugger_protocol.time_messages import SceneHistory, Segment, SegmentKind
 from stroboscope.resources.themes import DARK, LIGHT
 
@@ -180,3 +181,25 @@ def test_names_of_episodes_are_read_in_the_lowest_strip_also_after_a_branch(show
     assert strip.rows.line_height >= strip.fontMetrics().ascent()
     top, height = strip.rows.lane(1)
     assert top + height <= strip.height()
+
+
+def test_of_many_texts_in_one_place_the_tooltip_says_how_many_there_are(qapp):
+    scene = scene_with([Segment(segment_id=1, kind=SegmentKind.BEGIN, begin=0, episode=0)], 100_000)
+    notes = [
+        Note(kind=NoteKind.TEXT, axis=axis, text=f"at {axis}", more=19, until=axis + 19)
+        for axis in range(0, 100_000, 20)
+    ]
+    scene.history.receive(SceneNotes(scene_id=1, notes=tuple(notes), count=100_000))
+    strip = TimelineStrip(DARK, AxisView())
+    strip.resize(1000, 64)
+    strip.set_history(scene.history)
+    strip.grab()
+    words = strip.text_at(strip.scale.x(50_000)).replace("\u202f", " ").replace("\u2009", " ")
+    assert "≡ at 50000" in words.splitlines()
+    assert "more texts, up to step 50 6" in words
+    assert sum(line.startswith("≡") for line in words.splitlines()) <= 6
+    # What is rare is found among them.
+    rare = Note(kind=NoteKind.WARNING, axis=50_013, text="too warm")
+    scene.history.receive(SceneNotes(scene_id=1, notes=(*notes, rare), count=100_001))
+    strip.grab()
+    assert "⚠ warning: too warm" in strip.text_at(strip.scale.x(50_000))
