@@ -178,6 +178,29 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+ASKS = """
+import mmap
+from stroboscope.engine.outside.confinement import limit_resources
+from stroboscope.engine.outside.limits import GuardLimits
+
+limits = GuardLimits()
+limit_resources(limits)
+allowed = mmap.mmap(-1, limits.memory // 2)  # untouched: addresses alone
+try:
+    mmap.mmap(-1, limits.memory // 2)
+except OSError as error:
+    print(limits.memory >> 30, "GiB:", error.strerror)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+def test_a_child_that_asks_for_more_than_four_gibibytes_gets_none() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ASKS], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "4 GiB: Cannot allocate memory\n"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
 @pytest.mark.parametrize("limits", few([TIGHT, GuardLimits()], 1), ids=["tight", "ours"])
 def test_bombs_are_refused_in_time_and_leave_this_process_as_it_was(
