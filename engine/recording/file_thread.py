@@ -43,8 +43,8 @@ __all__ = ["FileThread"]
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
-FLUSH_S: Final = 0.25
-"""How old rows may get before they are in the file [s]."""
+FLUSH_S: Final = 0.2
+"""How old rows may get before they are written [s]: in the file they are a moment later."""
 # What closing a file adds per block, and besides that.
 _END_BYTES_PER_BLOCK: Final = 256
 _END_BYTES: Final = 16 << 10

@@ -392,9 +392,12 @@ KILLED = """
     while True:
         scene.ctrl[:] = random.uniform(-1, 1, scene.model.nu)
         mujoco.mj_getState(scene.model, scene.data, row, mujoco.mjtState.mjSTATE_INTEGRATION)
-        out.write(np.append(row, time.monotonic()).tobytes())
+        out.write(np.append(row, (time.thread_time(), time.monotonic())).tobytes())
         scene.step()
 """
+
+
+BLOCK = 256  # rows, of what is recorded so fast
 
 
 def _has(path: Path, size: int) -> Callable[[], bool]:
@@ -419,12 +422,15 @@ def _kill_trials(
             width = reader.scene(0).width
             blocks = [reader.block(0, i) for i in range(len(reader.index(0).count))]
         seen = np.fromfile(oracle, dtype=np.float64)
-        seen = seen[: len(seen) // (width + 1) * (width + 1)].reshape(-1, width + 1)
-        rows = np.concatenate([block.rows for block in blocks]) if blocks else seen[:0, :-1]
-        assert rows.tobytes() == seen[: len(rows), :-1].tobytes()
-        lost = seen[len(rows) :, -1]
-        # A quarter of a second, and what a busy machine keeps a thread waiting.
-        assert len(lost) < 2 or lost[-1] - lost[0] < 1.0
+        seen = seen[: len(seen) // (width + 2) * (width + 2)].reshape(-1, width + 2)
+        rows = np.concatenate([block.rows for block in blocks]) if blocks else seen[:0, :-2]
+        assert rows.tobytes() == seen[: len(rows), :-2].tobytes()
+        lost = seen[len(rows) :, -2:]
+        if len(lost) > BLOCK:
+            own, wall = lost[-1] - lost[0]
+            # Of the stepping thread's own time: in the other a busy machine has a part.
+            assert own < 0.25
+            assert wall < 1.0
 
 
 def test_what_a_killed_process_has_recorded_is_there_but_the_last_moment(

@@ -234,7 +234,7 @@ scene.start_recording(folder + "/run.mcap")
 clock = open(folder + "/clock", "wb", buffering=0)
 for k in range(15000):
     scene.ctrl[0] = 1.2 * np.sin(2 * np.pi * 0.4 * k * scene.model.opt.timestep)
-    clock.write(np.int64(time.monotonic_ns()).tobytes())
+    clock.write(np.int64(time.thread_time_ns()).tobytes())
     scene.step()
 while True:
     time.sleep(60)
@@ -274,7 +274,8 @@ def test_r16_all_but_the_last_moment_of_a_killed_recording_is_there_and_it_says_
             assert frame.row.tobytes() == plain.rows[index].tobytes(), index
             assert not frame.note
         lost = began[frames:]
-        assert len(lost) < 2 or lost[-1] - lost[0] < 1_000_000_000
+        # Of the stepping thread's own time: a busy machine has no part in it.
+        assert len(lost) < 2 or lost[-1] - lost[0] < 250_000_000
         for after, expected in QPOS_AFTER.items():
             if after < frames:
                 assert trajectory.frame(after).qpos == pytest.approx(expected, abs=1e-6)
