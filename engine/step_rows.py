@@ -76,8 +76,11 @@ class StepRows:
             or history.senses
         ):
             history.arrive(time=time, motion=self._motion)
-        ring.capture(time)
-        return ring.written(ring.at)
+        while True:
+            head = ring.head
+            row = ring.capture(time)
+            if ring.head is head:  # else a handler of a signal has ended a recording meanwhile
+                return row
 
     def _keep_row(self, *, completes: bool) -> None:
         """Keep the row of the step that was just done, and count it; an application step or not.

@@ -48,38 +48,12 @@ class RowRing:
     """
 
     __slots__ = (
-        "_ahead",
-        "_block_bytes",
-        "_blocks",
-        "_capacity",
-        "_dropped_bytes",
-        "_head",
-        "_is_heard",
-        "_is_whole",
-        "_lent",
-        "_limit",
-        "_new_block_bytes",
-        "_on_drop",
-        "_on_merge",
-        "_order",
-        "_packing",
-        "_rows",
-        "_spare",
-        "_turning",
-        "_wanted_capacity",
-        "advance",
-        "at",
-        "forgets",
-        "head",
-        "least_dense",
-        "size",
-        "steps",
-        "taps",
-        "times",
-        "timesteps",
-        "walls",
-        "width",
-    )
+        "_ahead", "_block_bytes", "_blocks", "_capacity", "_dropped_bytes", "_head",
+        "_is_heard", "_is_whole", "_lent", "_limit", "_new_block_bytes", "_on_drop",
+        "_on_merge", "_order", "_packing", "_rows", "_spare", "_turning",
+        "_wanted_capacity", "advance", "at", "forgets", "head", "least_dense", "size",
+        "steps", "taps", "times", "timesteps", "walls", "width",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -224,12 +198,15 @@ class RowRing:
         """Whether nobody has said so of it."""
         return self._head is None or not self._head.flags[self.at]
 
-    def capture(self, at_time: float) -> None:
-        """Pack the row of the step that comes."""
-        begin = self.at * self.width
+    def capture(self, at_time: float) -> NDArray[np.float64]:
+        """Pack the row of the step that comes, and return it."""
         self.walls[self.at] = time.monotonic()
-        self._packing.capture(self.head[begin : begin + self.width])
-        self.times[self.at] = at_time
+        # All of one block, whichever is the newest behind the calls, where handlers of signals come.
+        at, head, times, width = self.at, self.head, self.times, self.width
+        words = head[at * width : (at + 1) * width]
+        self._packing.capture(words)
+        times[at] = at_time
+        return self._packing.unpack(np.frombuffer(words, dtype=np.float64), at_time)
 
     def written(self, at: int) -> NDArray[np.float64]:
         """Return what was packed at a place of the block that is being filled."""
