@@ -201,7 +201,7 @@ class RowRing:
     def capture(self, at_time: float) -> NDArray[np.float64]:
         """Pack the row of the step that comes, and return it."""
         self.walls[self.at] = time.monotonic()
-        # All of one block, whichever is the newest behind the calls, where handlers of signals come.
+        # All of one block: behind a call, where handlers of signals come, another may be newest.
         at, head, times, width = self.at, self.head, self.times, self.width
         words = head[at * width : (at + 1) * width]
         self._packing.capture(words)
