@@ -103,18 +103,11 @@ def replayed(stage: Stage) -> None:
 
 
 def noted(stage: Stage) -> None:
-    """Look at a run in which much was said, with the pointer on one of its checkpoints."""
-    from PySide6.QtCore import QPoint
-
+    """Look at a run in which much was said."""
     stage.attach()
     stage.plot("qpos", "reward", components=2)
     _go_to(stage, 700)
     _settle(stage)
-    strip = stage.window.timeline.strip
-    at = QPoint(round(strip.scale.x(1050)), 8)
-    _settle(stage)
-    strip._tell(strip.mapToGlobal(at), at.x())
-    stage.run_events(0.3)
 
 
 def damaged(stage: Stage) -> None:

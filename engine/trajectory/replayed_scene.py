@@ -52,6 +52,7 @@ class ReplayedScene:
         self._stretches = stretches
         self._scene: Scene | None = None
         self._past: Past | None = None
+        self._told_notes = 0
         self.is_given = False
         """Whether somebody else has got the scene, whose it is then."""
 
@@ -122,6 +123,7 @@ class ReplayedScene:
         scene.states.initial = None
         self._put_models_in_place(scene)
         self.put_options(last)
+        self._told_notes = 0  # of this scene
         self._tell_notes(scene)
         return scene
 
@@ -132,9 +134,12 @@ class ReplayedScene:
         if self.signals_of != self._record.index:  # the script speaks of all environments at once
             said = self._reader.events(self.signals_of)
             events += tuple(each for each in said if each.kind in ("log", "checkpoint"))
-        scene.link.past.notes.recall(
-            notes_of(events, first=rows.axis(0), last=rows.axis(rows.count - 1))
-        )
+        first, last = rows.axis(0), rows.axis(rows.count - 1)
+        # Those of a file that grows may come before their rows.
+        notes = list(notes_of(events, first=first, last=last))
+        if len(notes) != self._told_notes:
+            self._told_notes = len(notes)
+            scene.link.past.notes.recall(notes)
 
     def _put_models_in_place(self, scene: "Scene") -> None:
         """Have each row belong to the model that its step was taken with."""

@@ -263,3 +263,30 @@ def test_where_no_row_was_recorded_the_one_before_is_looked_at_and_that_is_said(
         assert client.last_note == "row 59 was not recorded: row 40, before it, is in view"
         client.goto(few.scene_id, axis=129)
         assert client.history(few.scene_id).view == 120
+
+
+def test_what_is_said_while_a_file_is_still_recorded_is_told(
+    shown: Callable[..., Any], tmp_path: Path
+) -> None:
+    scene = physics.create_scene("Talks", MODEL)
+    file = physics.TrajectoryFile(tmp_path / "talks", chunk_size=100)
+    with scene.start_recording(file) as recording:
+        for step in range(1000):
+            if step % 100 == 50:
+                scene.log("phase", f"at {step}")
+            scene.step()
+    scene.destroy()
+    whole = recording.path.read_bytes()
+    growing = tmp_path / "growing.mcap"
+    growing.write_bytes(whole[: len(whole) // 2])
+    with shown(growing) as (client, told):
+        before = client.notes(told.scene_id)
+        assert before.count < 10
+        with growing.open("ab") as more:
+            more.write(whole[len(whole) // 2 :])
+        assert client.wait_until(lambda c: c.notes(told.scene_id).count == 10, 60)
+        notes = client.notes(told.scene_id).notes
+        assert [note.axis for note in notes] == list(range(50, 1000, 100))
+        assert {note.kind for note in notes} == {"text"}
+        assert notes[3].text == "phase: at 350"
+        assert all(note.more == 0 for note in notes)
