@@ -44,7 +44,8 @@ _ARM = """
 """
 
 
-def _arm() -> str:
+def arm_xml() -> str:
+    """Return an arm of seven hinges with a position servo each."""
     bodies, axes = "", ("0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1", "0 1 0", "0 0 1")
     for number, axis in reversed(list(enumerate(axes))):
         bodies = (
@@ -136,7 +137,7 @@ def _sizes(settings: Settings, folder: Path) -> list[Row]:
     rows = []
     frames = settings.scaled(_FRAMES)
     for name, model, targets in (
-        ("7-dof arm", _arm(), {"exact": 200.0, "minimal": 15.0}),
+        ("7-dof arm", arm_xml(), {"exact": 200.0, "minimal": 15.0}),
         ("humanoid", humanoid_path(), {}),
     ):
         for mode in ("exact", "minimal"):

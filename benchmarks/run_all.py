@@ -27,6 +27,7 @@ BENCHMARKS = (
     "replay",
     "history_cost",
     "recording_cost",
+    "genesis_files",
     "conditions_cost",
     "rollouts",
     "batch_attached",
