@@ -263,6 +263,36 @@ def test_it_is_played_backwards_and_in_a_loop(desktop, replay, wait_until):
     wait_until(lambda: not history.is_playing)
 
 
+def test_the_field_goes_to_a_time_of_the_file(desktop, replay, wait_until):
+    history, field = desktop.sessions.shown.history, desktop.window.timeline.field
+    for typed, row in (("0.2 s", 20), ("45", 45)):
+        replay(Key.Key_J, CTRL)
+        wait_until(field.hasFocus)
+        QTest.keyClicks(field, typed)
+        QTest.keyClick(field, Key.Key_Return)
+        wait_until(lambda row=row: history.view == row)
+    assert desktop.window.transport.badge.word == "REPLAY"
+
+
+def test_a_file_that_grows_is_followed_and_what_comes_can_be_played(
+    desktop, run_script, run: PlainRun, tmp_path, wait_until
+):
+    whole = run.path.read_bytes()
+    growing = tmp_path / "growing.mcap"
+    growing.write_bytes(whole[: len(whole) // 2])
+    run_script(SHOW.format(path=str(growing)))
+    wait_until(lambda: desktop.sessions.shown is not None)
+    scene = desktop.sessions.shown
+    wait_until(lambda: scene.history.is_replay and scene.status is not None)
+    assert scene.status.axis < LAST
+    with growing.open("ab") as file:
+        file.write(whole[len(whole) // 2 :])
+    wait_until(lambda: scene.status.axis == LAST)
+    desktop.window.commands.time.choose(LAST - 1)
+    wait_until(lambda: scene.history.view == LAST - 1)
+    wait_until(lambda: f"frame {LAST - 1} of" in desktop.window.timeline.where.full_text)
+
+
 def test_a_part_chosen_in_the_timeline_is_played_in_a_loop(desktop, replay, wait_until):
     window, history = desktop.window, desktop.sessions.shown.history
     strip = window.timeline.strip
