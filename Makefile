@@ -40,6 +40,7 @@ check: setup ## Format, lint, layers, types
 
 test: check ## All checks, then the tests, the window's too (under Xvfb)
 	@$(BIN)/python packaging/fetch_robots.py
+	@sh packaging/mcap_core.sh
 	@STROBOSCOPE_TEST_SECONDS=420 $(PYTEST) -m "not slow" -n $(WORKERS) --dist load $(ARGS)
 
 test-all: setup ## The tests on every Python from 3.11 to 3.13 found, and on MuJoCo 3

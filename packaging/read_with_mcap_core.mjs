@@ -1,6 +1,6 @@
 // Reads trajectories with the JavaScript library that Foxglove is built on, and compares checksums.
 //
-//     npm install --prefix .cache/mcap_core @mcap/core @mcap/nodejs @mcap/support
+//     sh packaging/mcap_core.sh
 //     node packaging/read_with_mcap_core.mjs FILE ...
 //
 // Exit status 1 when a file can't be read to its end, or has other messages than it says.
