@@ -201,7 +201,10 @@ def test_a_past_whose_model_nobody_has_seen_says_so_where_it_is_continued_from(
     run_script(text)
     scene, timeline = desktop.sessions.shown, desktop.window.timeline
     wait_until(lambda: scene.status is not None)
-    step(desktop, wait_until, 12)
+    # At once: who steps one by one has seen everything that was written.
+    desktop.sessions.step(12)
+    wait_until(lambda: scene.status.axis == 12)
+    settle(scene, wait_until)
     press(desktop, Qt.Key.Key_Left)
     wait_until(lambda: scene.history.view == 11 and timeline.continue_here.isVisible())
     assert not scene.history.doubt
