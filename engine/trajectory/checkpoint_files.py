@@ -73,7 +73,7 @@ def load_checkpoint(
                 raise
         else:
             trajectory.seek(frame)
-            scene, exactness = trajectory.scene, Exactness(trajectory.exactness)
+            scene, exactness = trajectory.scene, _exactness(trajectory, frame)
     if not exactness.is_exact:
         text = f"{Path(path).name} goes on only approximately: {exactness.reason}"
         _log.warning("scene %r: %s", scene.name, text)
@@ -134,7 +134,7 @@ def restore_checkpoint_file(
             hidden=hidden,
             script=_script_of(trajectory),
             record=CheckpointRecord(name, trajectory.name, "", not is_many, written),
-            exactness=Exactness(trajectory.exactness),
+            exactness=_exactness(trajectory, frame),
         )
         if is_many:
             exactness = cast("BatchScene", scene).restore(
@@ -144,6 +144,11 @@ def restore_checkpoint_file(
             exactness = scene.restore(checkpoint, with_model=with_model)
     compute_derived(scene)
     return exactness
+
+
+def _exactness(trajectory: Trajectory, frame: int) -> Exactness:
+    """Return whether a scene goes on exactly from a frame, or why only approximately."""
+    return Exactness(trajectory.exactness or trajectory.model_at(frame)[1])
 
 
 def _refuse_several(scene: "Scene", environments: list[Trajectory]) -> None:

@@ -55,7 +55,7 @@ def restore_environments(
         hidden=states[0][1],
         script=script,
         record=CheckpointRecord(given[0].path.stem, given[0].name),
-        exactness=Exactness(given[0].exactness),
+        exactness=Exactness(given[0].exactness or _doubt(given, frames)),
     )
     checkpoint = BatchCheckpoint(
         first,
@@ -97,7 +97,7 @@ def _fields(
     if len(set(timesteps)) > 1:
         fields[SAID_OF_ROWS] = np.array(timesteps)
     for place, each in enumerate(given):
-        for option, values in each.options_at(frames[place]).items():
+        for option, values in each.model_at(frames[place])[0].items():
             name = option.removeprefix(FIELD_OPTION)
             base = scene.world.codec.fields.value(name)
             if name == option or base is None or base.size != len(values):
@@ -106,6 +106,14 @@ def _fields(
                 fields[name] = np.repeat(np.asarray(base)[np.newaxis], len(given), axis=0)
             fields[name][place] = np.array(values).reshape(base.shape)
     return fields
+
+
+def _doubt(given: "list[Trajectory]", frames: list[int]) -> str:
+    """Say why the model of an environment is not known to be what it was, the first one; or ""."""
+    for each, frame in zip(given, frames, strict=True):
+        if doubt := each.model_at(frame)[1]:
+            return f"environment {each.record.env}: {doubt}"
+    return ""
 
 
 def batch_of_file(trajectory: "Trajectory", given: "list[Trajectory]") -> "BatchScene":

@@ -36,7 +36,7 @@ def written_at(scene: "Scene", trajectory: "Trajectory", frame: int) -> tuple[Sa
             written = _written(trajectory, content)
         elif digest_of_mjb(bytearray(content), adapter=world.adapter) != world.codec.digest:
             model = trajectory.compiled_model()
-    options = trajectory.options_at(frame)
+    options = trajectory.model_at(frame)[0]
     if model is None and not written and not options:
         return ()
     if model is None:

@@ -88,6 +88,14 @@ class ReplayedScene:
             segment.step_count + steps, segment.physics_step + axis - segment.begin
         )
 
+    def doubt_at(self, frame: int) -> str:
+        """Say why the model of a frame may be another one than the file says; or ""."""
+        lost = self.place(frame)[0].lost
+        if lost:
+            return f"what was in {', '.join(sorted(lost))} then is not in the file"
+        segments = self._scene.history.segments if self._scene is not None else None
+        return segments.doubt_of(self._rows.axis(frame)) if segments is not None else ""
+
     def build(self) -> "Scene":
         """Return the scene; raises ModelError, and what building it raises."""
         if self._scene is not None and not self._scene.is_destroyed:

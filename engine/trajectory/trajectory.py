@@ -319,12 +319,12 @@ class Trajectory:
         """Return what else is in the file under a name; empty where nothing is; for the engine."""
         return self._reader.attachment(name) if name in self._reader.attachments else b""
 
-    def options_at(self, index: int) -> Options:
-        """Return what was edited of options, and own fields, by a frame; for the engine."""
+    def model_at(self, index: int) -> tuple[Options, str]:
+        """Return options and own fields of a frame, and why they may be others; for the engine."""
         number = self._number(index)
         if self.carries_model and any(each.has_unknown_begin for each in self._stretches):
             self._replayed.build()  # steps tell from where on
-        return self._place(number)[0].options
+        return self._place(number)[0].options, self._replayed.doubt_at(number)
 
     def model_file(self) -> tuple[str, bytes]:
         """Return the model that the file carries: its name, and its bytes; for the engine."""

@@ -280,3 +280,44 @@ def test_one_world_goes_to_any_frame_of_its_recording_and_goes_on_so(tmp_path: P
 def row_of(scene: Any) -> bytes:
     row: bytes = scene.world.codec.read_row()[0].tobytes()
     return row
+
+
+def test_a_frame_whose_model_the_file_does_not_say_goes_on_only_approximately(
+    tmp_path: Path,
+) -> None:
+    """Values that no row carries, written on the way; frames before that stay exact."""
+    scene = physics.create_scene("crowd", MODEL, n_envs=2)
+    scene.keep_history()
+    for _ in range(10):
+        scene.step()
+    scene.expand("geom_condim")[1] = 1
+    for _ in range(10):
+        scene.step()
+    path = scene.save_history(tmp_path / "past")
+    other = physics.create_scene("other", MODEL, n_envs=2)
+    doubtful = other.load_checkpoint(path, frame=15)
+    assert doubtful.reason == "environment 1: what was in geom_condim then is not in the file"
+    assert other.load_checkpoint(path, frame=15, envs_idx=0).is_exact
+    assert other.load_checkpoint(path, frame=5).is_exact
+
+
+def test_a_frame_stepped_with_values_that_nobody_has_seen_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    scene = physics.create_scene("box", MODEL)
+    recording = scene.start_recording(tmp_path / "run")
+    scene.data.qvel[-1] = 1.0
+    for step in range(30):
+        if step in (10, 20):
+            scene.model.dof_damping[:] = step
+        scene.step()
+    recording.stop()
+    other = physics.create_scene("other", MODEL)
+    found = {frame: other.load_checkpoint(recording.path, frame=frame) for frame in (5, 15)}
+    assert found[5].is_exact
+    assert "values of the model that nobody has seen" in found[15].reason
+    assert other.load_checkpoint(recording.path, frame=25, with_model=True).is_exact
+    physics.load_checkpoint(recording.path, frame=25)
+    assert not caplog.records
+    physics.load_checkpoint(recording.path, frame=15)
+    assert "goes on only approximately: not reproducible: the rows 10 to 19" in caplog.text
