@@ -33,6 +33,8 @@ __all__ = ["HistoryModel", "RowPlace"]
 
 # Changes of the mode that are kept.
 _KEPT_MODES = 2000
+# So many texts are events that one may go to; more of them are a script's way of life.
+_MOST_TEXTS = 100
 # How the engine's words about such a past begin.
 _NOT_REPRODUCIBLE = "not reproducible"
 
@@ -354,9 +356,14 @@ class HistoryModel:
         return found + self.notes.marks(recorded_to=recorded_to) + self._modes
 
     def events(self) -> list[int]:
-        """Return the axes of what happened, and of where episodes begin, rising, each once."""
+        """Return the axes of what happened, and of where episodes begin, rising, each once.
+
+        Texts of a script that logs all the time are nothing to go to, one by one.
+        """
         if self._events is None:
-            axes = {mark.axis for mark in self.marks if mark.kind not in MODES}
+            texts = sum(mark.kind is MarkKind.TEXT for mark in self.marks)
+            passed = MODES if texts <= _MOST_TEXTS else {*MODES, MarkKind.TEXT}
+            axes = {mark.axis for mark in self.marks if mark.kind not in passed}
             axes.update(s.begin for s in self.segments if s.kind is SegmentKind.EPISODE)
             self._events = sorted(axes)
         begin = bisect.bisect_left(self._events, self.first)

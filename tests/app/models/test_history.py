@@ -7,6 +7,7 @@ from stroboscope.app.models.frames import FrameHistory, SceneFrame
 from stroboscope.app.models.marks import MarkKind
 from stroboscope.app.models.session_time import SessionTime
 from stroboscope.debugger_protocol.messages import PlaybackMode
+from stroboscope.debugger_protocol.note_messages import Note, NoteKind, SceneNotes
 from stroboscope.debugger_protocol.time_messages import (
     SceneHistory,
     Segment,
@@ -56,6 +57,16 @@ def test_a_row_has_episode_step_and_time_of_its_segment(history):
     assert place.time == pytest.approx(5.1)  # 50 steps took 0.5 s
     history.receive(told(history.segments, view=110, view_time=5.125))
     assert history.place(110).time == 5.125  # what the application says counts
+
+
+@pytest.mark.parametrize("count", [3, 200])
+def test_texts_are_events_while_there_are_not_too_many_of_them(history, scene, make_status, count):
+    scene.set_status(make_status(axis=300))
+    history.receive(told([episode(1, 0), episode(2, 250)]))
+    notes = [Note(kind=NoteKind.TEXT, axis=at, text=f"phase {at}") for at in range(10, 10 + count)]
+    history.receive(SceneNotes(scene_id=1, notes=tuple(notes)))
+    history.want(5)
+    assert history.next_event(1) == (10 if count == 3 else 250)
 
 
 @pytest.mark.parametrize(
