@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from stroboscope.app.main.plot_feed import scene_key
 from stroboscope.app.models.axis_view import AxisView
+from stroboscope.app.models.marks import Mark, MarkKind
 from stroboscope.app.models.plot_store import SceneKey
 from stroboscope.app.models.scene import SceneModel
 from stroboscope.app.models.session_time import SessionTime
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
     from stroboscope.app.main.window import MainWindow
 
 __all__ = ["LinkedRange", "TimelineLink"]
+
+# What is marked in plots as it is in the timeline; replaced states have lines of their own there.
+_IN_PLOTS = (MarkKind.STOP, MarkKind.CHECKPOINT, MarkKind.WARNING, MarkKind.TEXT)
+# The newest of them: each is placed anew with every picture.
+_MOST_EVENTS = 300
 
 
 class LinkedRange:
@@ -124,6 +130,7 @@ class TimelineLink:
 
     def _on_range(self) -> None:
         self._window.timeline.refresh_range()
+        self._show_cursor()  # rows that have come may have told where its time is
 
     def _on_instant(self, key: SceneKey, axis: int, _time: float) -> None:
         for scene in self._window.sessions.all_scenes():
@@ -139,10 +146,18 @@ class TimelineLink:
     def _follow(self, scene: SceneModel | None) -> None:
         if self._scene is not None:
             self._scene.history.changed.disconnect(self._show_cursor)
+            self._scene.history.marks_changed.disconnect(self._window.plots.redraw)
         self._scene = scene
         if scene is not None:
             scene.history.changed.connect(self._show_cursor)
+            scene.history.marks_changed.connect(self._window.plots.redraw)
         self._show_cursor()
+        key = scene_key(scene) if scene is not None else None
+        self._window.plots.show_events(key, self._find_events)
+
+    def _find_events(self) -> list[Mark]:
+        notable = self._scene.history.notable() if self._scene is not None else []
+        return [mark for mark in notable if mark.kind in _IN_PLOTS][-_MOST_EVENTS:]
 
     def _show_cursor(self) -> None:
         scene = self._scene

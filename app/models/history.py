@@ -93,6 +93,7 @@ class HistoryModel:
         self._mode: PlaybackMode | None = None
         self._marks: tuple[Mark, ...] | None = None
         self._events: list[int] | None = None
+        self._notable: list[Mark] | None = None
         scene.edits.changed.connect(self._on_marks)
         scene.edits.checkpoints_changed.connect(self._on_marks)
 
@@ -355,15 +356,18 @@ class HistoryModel:
         recorded_to = told.recording_end if told is not None and told.recording else None
         return found + self.notes.marks(recorded_to=recorded_to) + self._modes
 
-    def events(self) -> list[int]:
-        """Return the axes of what happened, and of where episodes begin, rising, each once.
-
-        Texts of a script that logs all the time are nothing to go to, one by one.
-        """
-        if self._events is None:
+    def notable(self) -> list[Mark]:
+        """Return what happened: without texts where a script logs all the time."""
+        if self._notable is None:
             texts = sum(mark.kind is MarkKind.TEXT for mark in self.marks)
             passed = MODES if texts <= _MOST_TEXTS else {*MODES, MarkKind.TEXT}
-            axes = {mark.axis for mark in self.marks if mark.kind not in passed}
+            self._notable = [mark for mark in self.marks if mark.kind not in passed]
+        return self._notable
+
+    def events(self) -> list[int]:
+        """Return the axes of what happened, and of where episodes begin, rising, each once."""
+        if self._events is None:
+            axes = {mark.axis for mark in self.notable()}
             axes.update(s.begin for s in self.segments if s.kind is SegmentKind.EPISODE)
             self._events = sorted(axes)
         begin = bisect.bisect_left(self._events, self.first)
@@ -462,5 +466,5 @@ class HistoryModel:
         self.changed.emit()
 
     def _on_marks(self) -> None:
-        self._marks = self._events = None
+        self._marks = self._events = self._notable = None
         self.marks_changed.emit()

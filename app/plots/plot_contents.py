@@ -1,11 +1,12 @@
 """What the plots show: lines, marks and legend texts, from the store. No widgets."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 
 import numpy as np
 
 from stroboscope.app.models.ghosts import ghost_colour
+from stroboscope.app.models.marks import Mark, MarkKind
 from stroboscope.app.models.numbers import count_text, number_text
 from stroboscope.app.models.plot_layout import Plot, PlotLayout
 from stroboscope.app.models.plot_store import PlotScene, PlotSeriesId, PlotStore, SceneKey
@@ -36,6 +37,8 @@ class PlotContents:
         self._with_scripts = False
         # The newest physics step of each scene, while a legend is made.
         self._newest: dict[SceneKey, int] = {}
+        self._key: SceneKey | None = None
+        self._find_events: Callable[[], Sequence[Mark]] = tuple
 
     def prefer_scene_names(self, shown: SceneKey | None) -> None:
         """Name scenes in legends when there are several, ``shown`` among them; scripts likewise."""
@@ -95,9 +98,31 @@ class PlotContents:
                 now.append(scene.time.now.session_time)
         return sorted(restores), sorted(now)
 
-    def restore_near(self, session_time: float, pixel: float) -> str:
-        """Return why a state was replaced near a session time, or ""."""
+    def set_events(self, key: SceneKey | None, find: Callable[[], Sequence[Mark]]) -> None:
+        """Take what finds out what happened in one of the scenes; it is asked for each picture."""
+        self._key, self._find_events = key, find
+
+    def events(
+        self, plot: Plot | None = None, *, start: float, end: float
+    ) -> tuple[dict[float, Mark], dict[float, Mark]]:
+        """Return by session time [s] the stops in a plot, or in any, and what else happened."""
+        stops: dict[float, Mark] = {}
+        others: dict[float, Mark] = {}
+        scene = self._store.scenes.get(self._key) if self._key is not None else None
+        if scene is None or not any(each is scene for each in self._scenes(plot)):
+            return stops, others
+        for mark in self._find_events():
+            at = scene.time.session_at(mark.axis)
+            if start <= at <= end:
+                (stops if mark.kind is MarkKind.STOP else others)[at] = mark
+        return stops, others
+
+    def told_near(self, session_time: float, pixel: float) -> str:
+        """Return what happened near a session time, or why a state was replaced there, or ""."""
         reach = _NEAR_PX * pixel
+        for events in self.events(start=session_time - reach, end=session_time + reach):
+            if events:
+                return next(iter(events.values())).text
         for scene in self._scenes():
             found = scene.time.marks_between(session_time - reach, session_time + reach)
             if found:

@@ -1,7 +1,7 @@
 """The plot panel: plots one below the other over one time axis."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QMenu, QScrollArea, QStackedWidget, QVBoxLayout, Q
 
 from stroboscope.app.models.conditions import threshold_expression
 from stroboscope.app.models.expressions import expression_problem
+from stroboscope.app.models.marks import Mark
 from stroboscope.app.models.plot_layout import Plot, PlotLayout
 from stroboscope.app.models.plot_store import (
     SIGNAL_MIME_TYPE,
@@ -342,6 +343,15 @@ class PlotPanel(QWidget):
         elif again:
             self.instant_left.emit()
 
+    def show_events(self, key: SceneKey | None, find: Callable[[], Sequence[Mark]]) -> None:
+        """Mark what happened in one of the scenes, which ``find`` is asked for; in no other."""
+        self._contents.set_events(key, find)
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw what is there by now, soon."""
+        self._schedule()
+
     def show_view(self, session_time: float | None) -> None:
         """Mark where the past is looked at [s], in place of a chosen instant; None: live."""
         if session_time == self._view_at:
@@ -376,6 +386,9 @@ class PlotPanel(QWidget):
         cell.view.set_lines(lines, colours, dashed=dashed)
         restores, now = self._contents.marks(plot, start=start, end=end, limit=_MARKS)
         cell.view.restores.set_times(restores)
+        stops, events = self._contents.events(plot, start=start, end=end)
+        cell.view.stops.set_times(sorted(stops))
+        cell.view.events.set_times(sorted(events))
         cell.view.now_line.set_times(now)
 
     def _show_time_labels(self) -> None:
@@ -411,7 +424,7 @@ class PlotPanel(QWidget):
         elif self._cursor is None and (restored := self._contents.restored()) is not None:
             prefix, moment = "NOW, no step since: ", restored
         if self._cursor is not None:
-            reason = self._contents.restore_near(self._cursor, self._pixel())
+            reason = self._contents.told_near(self._cursor, self._pixel())
             prefix = f"{reason} · " if reason else prefix
         self.toolbar.show_moment(moment, prefix=prefix)
 

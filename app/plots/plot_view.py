@@ -130,6 +130,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self._dashed = Curves(Qt.PenStyle.DashLine)
         self.addItem(self._dashed, ignoreBounds=True)
         self.restores = TimeMarks(line_pen(palette.muted), z=4)
+        self.events = TimeMarks(line_pen(palette.muted), z=3)
+        self.stops = TimeMarks(line_pen(palette.stop), z=6)
         self.now_line = TimeMarks(line_pen(palette.accent), z=5)
         self.view_line = TimeMarks(line_pen(palette.warn), z=9)
         self.cursor_line = TimeMarks(line_pen(palette.text), z=10)
@@ -145,7 +147,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.outside.setCursor(Qt.CursorShape.ArrowCursor)
         self.outside.clicked.connect(self.show_all_values)
         self.outside.hide()
-        for marks in (self.restores, self.now_line, self.view_line, self.cursor_line):
+        lines = (self.restores, self.events, self.stops, self.now_line, self.view_line)
+        for marks in (*lines, self.cursor_line):
             self.addItem(marks, ignoreBounds=True)
         self._box.time_panned.connect(self.time_panned)
         self._box.time_zoomed.connect(self.time_zoomed)
@@ -276,6 +279,8 @@ class PlotView(pg.PlotWidget):  # type: ignore[misc]  # pyqtgraph has no types
         self.value_axis.set_theme(palette)
         self.time_axis.set_theme(palette)
         self.restores.set_pen(line_pen(palette.muted, style=Qt.PenStyle.DashLine))
+        self.events.set_pen(line_pen(palette.muted, style=Qt.PenStyle.DotLine))
+        self.stops.set_pen(line_pen(palette.stop))
         self.now_line.set_pen(line_pen(palette.accent))
         self.view_line.set_pen(line_pen(palette.warn))
         self.cursor_line.set_pen(line_pen(palette.text, alpha=0.7))

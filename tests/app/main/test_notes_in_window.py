@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 
 import stroboscope.engine as physics
+from stroboscope.app.main.plot_feed import scene_key
+from stroboscope.app.models.plot_store import PlotSeriesId
 
 LEFT, CTRL = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier
 NO_KEYS = Qt.KeyboardModifier.NoModifier
@@ -89,6 +91,26 @@ def test_what_a_file_says_is_on_the_timeline_and_a_click_or_the_next_mark_goes_t
     # The log says it in the same words, and at its time.
     (line,) = [line for line in desktop.sessions.log.lines if "grasp" in line.text]
     assert (line.text, line.time) == ("phase: grasp", pytest.approx(0.4))
+
+
+def test_plots_mark_what_a_file_says_and_tell_it_at_the_cursor(
+    desktop: Any, run_script: Any, wait_until: Any, path: Path
+) -> None:
+    run_script(SHOW.format(path=str(path)))
+    wait_until(lambda: desktop.sessions.shown is not None)
+    scene, plots = desktop.sessions.shown, desktop.window.plots
+    wait_until(lambda: len(said(scene.history)) == 3)
+    plots.add_signals(PlotSeriesId(scene_key(scene), "qpos", 0))
+    desktop.window.panels.show("plots")
+    wait_until(lambda: len(plots.cells) == 1 and len(plots.cells[0].view.events.times) == 3)
+    view = plots.cells[0].view
+    assert view.events.times == pytest.approx((0.4, 0.8, 1.2))
+    assert view.stops.times == ()
+    x = view.mapFromScene(view.getViewBox().mapViewToScene(QPointF(0.8, 0.0))).x()
+    QTest.mouseMove(view.viewport(), QPoint(x, view.height() // 2))
+    wait_until(lambda: "checkpoint lifted" in plots.toolbar.readout.text())
+    # What was known of time when the file was opened was less than the rows have said since.
+    wait_until(lambda: view.view_line.times == pytest.approx((0.0,)))
 
 
 def test_what_a_running_script_says_is_marked_as_in_its_recording(
