@@ -6,6 +6,7 @@ from PySide6.QtCore import (
     QItemSelectionModel,
     QMimeData,
     QModelIndex,
+    QPersistentModelIndex,
     QPoint,
     QSortFilterProxyModel,
     Qt,
@@ -13,6 +14,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import (
     QBrush,
     QColor,
+    QContextMenuEvent,
     QKeyEvent,
     QMouseEvent,
     QStandardItem,
@@ -84,12 +86,27 @@ class _TreeView(QTreeView):
         self.on_eye: Callable[[QModelIndex], None] = lambda _index: None
         # Called after a click on a row with its index.
         self.on_clicked: Callable[[QModelIndex], None] = lambda _index: None
+        # Called for the menu of a row with its index, and where to open it on the screen.
+        self.on_menu: Callable[[QModelIndex, QPoint], None] = lambda _index, _at: None
+        self.selects_for_menu: Callable[[QModelIndex], bool] = lambda _index: True
+        self._pressed = QPersistentModelIndex()
         self.setMouseTracking(True)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Take clicks on an eye: they select nothing."""
-        if not self._press_eye(event):
+        """Take clicks on an eye, and those for the menu of some rows: they select nothing."""
+        if self._press_eye(event):
+            return
+        index = self.indexAt(event.position().toPoint())
+        self._pressed = QPersistentModelIndex(index)
+        if event.button() is not Qt.MouseButton.RightButton or self.selects_for_menu(index):
             super().mousePressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Ask for the menu of the row that was pressed: by now another may be under the pointer."""
+        by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
+        pressed = self._pressed.sibling(self._pressed.row(), 0)
+        index = pressed if by_mouse else self.currentIndex()
+        self.on_menu(index, event.globalPos())
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Tell which row was clicked, once it is selected."""
@@ -229,8 +246,8 @@ class TreePanel(QWidget):
         self.view.setDragDropMode(QTreeView.DragDropMode.DragOnly)
         self.view.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.view.setEditTriggers(QTreeView.EditTrigger.NoEditTriggers)
-        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.view.customContextMenuRequested.connect(self._on_menu)
+        self.view.on_menu = self._on_menu
+        self.view.selects_for_menu = self._is_shown
         self._delegate = SideTextDelegate(self._palette, self.view)
         self.view.setItemDelegate(self._delegate)
         self.view.selectionModel().currentChanged.connect(self._on_current)
@@ -468,15 +485,21 @@ class TreePanel(QWidget):
         if items is not None:
             items.show_hidden(self._sessions.visibility)
 
-    def _on_menu(self, position: QPoint) -> None:
-        index = self.view.indexAt(position)
+    def _is_shown(self, index: QModelIndex) -> bool:
+        """Return whether a row is of the shown scene: selecting any other one shows its scene."""
+        node = index.siblingAtColumn(0).data(NODE_ROLE) if index.isValid() else None
+        return isinstance(node, TreeNode) and node.scene is self._sessions.shown
+
+    def _on_menu(self, index: QModelIndex, position: QPoint) -> None:
         node = index.siblingAtColumn(0).data(NODE_ROLE) if index.isValid() else None
         if not isinstance(node, TreeNode):
             return
         menu = self.menu_of(node)
-        if not menu.isEmpty():
-            menu.exec(self.view.viewport().mapToGlobal(position))
-        menu.deleteLater()
+        if menu.isEmpty():
+            menu.deleteLater()
+            return
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(position)
 
     def menu_of(self, node: TreeNode) -> QMenu:
         """Return the menu of a row; the caller shows it."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
@@ -94,6 +95,31 @@ def click_fixture(wait_until: Callable[..., None]) -> Callable[[QWidget], None]:
         click(widget)
 
     return wait_and_click
+
+
+@pytest.fixture
+def right_click(qapp: QApplication) -> Callable[..., dict[str, Any]]:
+    """``right_click(view, index)``: what the menu offers that a row's right click opens, by text.
+
+    The press goes the way of a real one, through the window: that is where menus are asked for.
+    """
+
+    def press(view: Any, index: Any) -> dict[str, Any]:
+        seen = view.viewport().rect()
+        if not view.visualRect(index).intersects(seen):
+            view.scrollTo(index)
+        window, rect = view.window(), view.visualRect(index).intersected(seen)
+        at = view.viewport().mapTo(window, rect.center())
+        for do in (QTest.mousePress, QTest.mouseRelease):
+            do(window.windowHandle(), Qt.MouseButton.RightButton, NO_KEYS, at)
+        menu = QApplication.activePopupWidget()
+        if menu is None:
+            return {}
+        entries = {action.text(): action for action in menu.actions()}
+        QTest.keyClick(menu, Qt.Key.Key_Escape)
+        return entries
+
+    return press
 
 
 @pytest.fixture

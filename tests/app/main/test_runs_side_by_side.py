@@ -163,6 +163,37 @@ def test_a_ghost_of_a_run_without_the_episode_that_is_looked_at_says_of_which_it
     wait_until(lambda: first.ghosts.scenes[0].note == "")
 
 
+def test_a_right_click_on_another_run_offers_it_as_a_ghost_and_shows_it_not(
+    desktop, record, opened, right_click
+):
+    first = opened(record("first", arm(), steps=20, swing=1.0))
+    other = opened(record("other", arm(), steps=20, swing=-1.0))
+    tree = desktop.window.tree
+
+    def row(scene):
+        return tree._proxy.mapFromSource(tree._scene_items[id(scene)].row.index())
+
+    current = tree.view.currentIndex()
+    entries = right_click(tree.view, row(other))
+    assert desktop.sessions.shown is first
+    assert tree.view.currentIndex() == current
+    trigger(entries[f"Show as ghost in {first.name}"])
+    assert [ghost.ref for ghost in first.ghosts.scenes] == [other]
+    # Nor does the name of its application.
+    assert "Disconnect" in right_click(tree.view, row(other).parent())
+    assert desktop.sessions.shown is first
+    # The shown one is no ghost in itself. A left click shows another one, as the keys do.
+    assert not right_click(tree.view, row(first))
+    tree.view.scrollTo(row(other))
+    center = tree.view.visualRect(row(other)).center()
+    no_keys = Qt.KeyboardModifier.NoModifier
+    QTest.mouseClick(tree.view.viewport(), Qt.MouseButton.LeftButton, no_keys, center)
+    assert desktop.sessions.shown is other
+    tree.view.setFocus()
+    QTest.keyClick(tree.view, Qt.Key.Key_Home)
+    assert desktop.sessions.shown is first
+
+
 def test_linked_runs_are_looked_at_at_the_same_time(desktop, record, opened, wait_until):
     link = desktop.window.actions_by_name["link_times"]
     first = opened(record("first", arm(), steps=60))

@@ -125,6 +125,24 @@ def test_keys_and_the_menu_of_an_element_plot_hide_and_isolate(desktop, tree, wa
     assert not desktop.sessions.visibility.hidden(desktop.sessions.shown)
 
 
+def test_the_menu_is_of_the_row_that_was_clicked_even_if_the_rows_move_then(
+    desktop, tree, right_click
+):
+    """A row that is seen in part is scrolled to when it is selected."""
+    view, bar = tree.view, tree.view.verticalScrollBar()
+    view.expandAll()
+    view.setVerticalScrollMode(view.ScrollMode.ScrollPerPixel)
+    bar.setValue(0)
+    room = view.viewport().height()
+    row = view.indexAt(QPoint(80, room + 20))
+    bar.setValue(view.visualRect(row).center().y() + 3 - room)
+    before, rect = bar.value(), view.visualRect(row)
+    assert rect.bottom() > room > rect.center().y()
+    assert "Copy name" in right_click(view, row)
+    assert bar.value() > before
+    assert desktop.sessions.selection.element == row.data(NODE_ROLE).element
+
+
 def test_what_is_hidden_stays_hidden_when_the_script_is_started_again(
     desktop, attached, pendulums, wait_until
 ):
