@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QScrollArea, QSizePolicy, QToolTip, QWidget
 from stroboscope.app.models.numbers import THIN_SPACE
 from stroboscope.app.models.plain_text import plain_text
 from stroboscope.app.models.plot_store import PlotSeriesId
+from stroboscope.app.models.telling import elided_apart
 from stroboscope.app.plots.plot_style import PlotIcon, plot_icon, small_number_font
 from stroboscope.resources.themes import Palette
 
@@ -105,20 +106,23 @@ class _Rows(QWidget):
         name = QRect(left, rect.top(), value.left() - left - 6, rect.height())
         return name, value, unit
 
-    def shown_name(self, index: int) -> str:
-        """Return the name of a row as it is drawn, elided where it must be."""
-        width = self.boxes(index)[0].width()
-        middle = Qt.TextElideMode.ElideMiddle
-        return self.fontMetrics().elidedText(self._rows[index].name, middle, width)
+    def shown_names(self) -> list[str]:
+        """Return the names of all rows as they are drawn, elided where they must be."""
+        width, metrics = self.boxes(0)[0].width(), self.fontMetrics()
+        return elided_apart(
+            [row.name for row in self._rows],
+            lambda name: metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, width),
+            lambda name: metrics.elidedText(name, Qt.TextElideMode.ElideRight, width),
+        )
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.fillRect(event.rect(), QColor(self._palette.surface1))
-        for index, row in enumerate(self._rows):
-            self._paint_row(painter, index, row)
+        for index, (row, name) in enumerate(zip(self._rows, self.shown_names(), strict=True)):
+            self._paint_row(painter, index, row, name)
         painter.end()
 
-    def _paint_row(self, painter: QPainter, index: int, row: LegendRow) -> None:
+    def _paint_row(self, painter: QPainter, index: int, row: LegendRow, name: str) -> None:
         p, rect, metrics = self._palette, self.row_rect(index), self.fontMetrics()
         hovered = index == self._hovered
         if hovered:
@@ -140,7 +144,7 @@ class _Rows(QWidget):
         painter.setPen(QColor(color))
         painter.drawText(value_box, flags | Qt.AlignmentFlag.AlignRight, row.value)
         painter.setPen(QColor(p.text))
-        painter.drawText(name_box, flags, self.shown_name(index))
+        painter.drawText(name_box, flags, name)
         if hovered:
             # Over the unit: room of its own would be taken from the names of all rows for ever.
             place = self.remove_rect(index)
@@ -205,7 +209,7 @@ class PlotLegend(QScrollArea):
 
     def shown_name(self, series: PlotSeriesId) -> str:
         """Return the name of a series as it is drawn, elided where it must be."""
-        return self._content.shown_name([row.series for row in self.rows].index(series))
+        return self._content.shown_names()[[row.series for row in self.rows].index(series)]
 
     def remove_button_center(self, series: PlotSeriesId) -> QPoint:
         """Return where to click, in global coordinates, to remove a series."""

@@ -360,11 +360,15 @@ class TimelinePanel(QWidget):
             self._refuse(str(error))
             return
         set_property(self.field, "problem", False)
-        self._commands.go_to(place, self._refuse)
         self.field.selectAll()
+        # The keys go with the view; what is refused, now or later, stays to be corrected.
+        self.strip.setFocus()
+        self._commands.go_to(place, self._refuse)
 
     def _refuse(self, problem: str) -> None:
         """Say at the field what was wrong with what was typed."""
+        if self.strip.hasFocus():
+            self.field.setFocus()
         set_property(self.field, "problem", True)
         self.field.setAccessibleDescription(problem)
         tell(self.field, problem)

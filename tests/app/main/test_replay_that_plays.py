@@ -86,7 +86,8 @@ def test_a_recording_of_few_frames_is_played_once_to_its_end(
     with physics.load_trajectory(recording.path) as trajectory:
         frames = {trajectory.axis(number) for number in range(len(trajectory))}
     desktop.window.commands.time.set_loops(True)  # of a run before
-    scene, badge = replay(recording.path, speed=1.0, loop=False), desktop.window.transport.badge
+    # Slowly: in a fraction of a second it is over before anybody has looked.
+    scene, badge = replay(recording.path, speed=0.25, loop=False), desktop.window.transport.badge
     seen: set[int | None] = set()
     scene.history.changed.connect(lambda: seen.add(scene.history.view))
     wait_until(lambda: badge.word == "REPLAYING")

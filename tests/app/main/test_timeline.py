@@ -329,6 +329,10 @@ def test_the_field_takes_places_the_pointer_reads_them_and_control_arrows_find_e
 
     type_("120")
     wait_until(lambda: t.looks_at(120))
+    # The keys are the scene's again.
+    assert not field.hasFocus()
+    QTest.keyClick(t.window.focusWidget(), Key.Key_Left)
+    wait_until(lambda: t.looks_at(119))
     type_("e3 20")
     wait_until(lambda: t.looks_at(220))
     type_("e2 0.1 s")
@@ -336,10 +340,11 @@ def test_the_field_takes_places_the_pointer_reads_them_and_control_arrows_find_e
     type_("3.2")
     assert "Write 3.2 s" in QToolTip.text()
     assert field.property("problem")
+    assert field.hasFocus()
     type_("yesterday")
     assert "no place on the time axis" in QToolTip.text()
     type_("e77")
-    wait_until(lambda: "episode 77" in QToolTip.text())
+    wait_until(lambda: "episode 77" in QToolTip.text() and field.hasFocus())
     assert t.history.view == 150
     for ahead in ("99999", f"e{t.history.segments[-1].episode} 99 s"):
         type_(ahead)

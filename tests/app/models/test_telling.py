@@ -1,6 +1,6 @@
 """What tells names apart that begin alike."""
 
-from stroboscope.app.models.telling import telling_names
+from stroboscope.app.models.telling import elided_apart, telling_names
 
 GAIN = (
     "actuator_gainprm[0] of FR_hip_joint: 40 → {}, actuator_biasprm[1] of FR_hip_joint: −40 → −{}"
@@ -24,3 +24,26 @@ def test_names_that_are_short_or_differ_from_the_beginning_stay_as_they_are():
     assert telling_names(names) == names
     assert telling_names(["one and the same", "one and the same"]) == ["one and the same"] * 2
     assert telling_names([]) == []
+
+
+def test_names_that_would_be_cut_to_the_same_text_are_shown_from_where_they_differ():
+    def middle(name):
+        return name if len(name) <= 20 else f"{name[:9]}…{name[-10:]}"
+
+    def end(name):
+        return name if len(name) <= 20 else f"{name[:19]}…"
+
+    names = [
+        "kp of all 12 servos: 40 → 80 · xpos[trunk_base_joint.z]",
+        "kp of all 12 servos: 40 → 160 · xpos[trunk_base_joint.z]",
+        "xpos[trunk_base_joint.z]",
+        "short",
+    ]
+    assert elided_apart(names, middle, end) == [
+        "…40 → 80 · xpos[tru…",
+        "…40 → 160 · xpos[tr…",
+        "xpos[trun…e_joint.z]",
+        "short",
+    ]
+    assert elided_apart([], middle, end) == []
+    assert elided_apart([names[0], names[0]], middle, end) == [middle(names[0])] * 2
