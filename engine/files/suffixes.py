@@ -14,8 +14,12 @@ SCENE: Final = ".strobe"
 
 
 def with_suffix(path: Path, suffix: str) -> Path:
-    """Return the name that a file is written under; one that has a suffix keeps it."""
-    if path.suffix or path.name in ("", ".."):
+    """Return the name that a file is written under; one that has a suffix keeps it.
+
+    So does a pipe or a device, which is refused by the name it was given.
+    """
+    is_no_file = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+    if path.suffix or path.name in ("", "..") or is_no_file:
         return path
     return path.with_name(path.name + suffix)
 

@@ -94,7 +94,9 @@ def _fields(
 ) -> dict[str, NDArray[np.generic]]:
     """Return what each environment had of its own of the model's fields, (n, …) by name."""
     fields: dict[str, NDArray[np.generic]] = {}
-    if len(set(timesteps)) > 1:
+    plain = float(scene.world.model.opt.timestep)
+    is_expanded = SAID_OF_ROWS in scene.environments.expanded
+    if is_expanded or any(timestep != plain for timestep in timesteps):
         fields[SAID_OF_ROWS] = np.array(timesteps)
     for place, each in enumerate(given):
         for option, values in each.model_at(frames[place])[0].items():

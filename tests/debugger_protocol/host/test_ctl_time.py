@@ -119,9 +119,12 @@ def test_episodes_are_named_also_behind_very_many(
     window.step(second_episode.id)
     assert "looking at episode 1, step 12," in say("goto", "--axis", "12")
     assert "looking at episode 1, step 11," in say("goto", "11")
-    history = window.history(second_episode.id)
-    assert history is not None
-    assert len(history.segments) == 202
+
+    def count(client: DebuggerClient) -> int:
+        history = client.history(second_episode.id)
+        return len(history.segments) if history is not None else 0
+
+    assert window.wait_until(lambda c: count(c) == 202, 60)
 
 
 def test_programs_read_one_document(

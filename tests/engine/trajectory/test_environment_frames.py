@@ -321,3 +321,41 @@ def test_a_frame_stepped_with_values_that_nobody_has_seen_says_so(
     assert not caplog.records
     physics.load_checkpoint(recording.path, frame=15)
     assert "goes on only approximately: not reproducible: the rows 10 to 19" in caplog.text
+
+
+def test_a_frame_of_some_steps_only_says_that_none_of_them_tells_when_the_model_was_written(
+    tmp_path: Path,
+) -> None:
+    scene = physics.create_scene("box", MODEL)
+    scene.data.qvel[-1] = 1.0
+    recording = scene.start_recording(physics.TrajectoryFile(tmp_path / "run", every=2))
+    for step in range(20):
+        if step == 5:
+            scene.model.dof_damping[:] = 3.0
+        scene.step()
+    recording.stop()
+    other = physics.create_scene("other", MODEL)
+    found = other.load_checkpoint(recording.path, frame=4, with_model=True)
+    assert "none of them tells which" in found.reason
+    assert other.load_checkpoint(recording.path, with_model=True).is_exact
+
+
+@pytest.mark.parametrize("timesteps", [(0.002, 0.002, 0.002), (0.002, 0.002, 0.001)])
+def test_timesteps_that_environments_had_of_their_own_are_theirs_also_where_all_are_alike(
+    timesteps: tuple[float, ...], tmp_path: Path
+) -> None:
+    scene = physics.create_scene("crowd", MODEL, n_envs=3)
+    scene.expand("opt.timestep").reshape(-1)[:] = timesteps
+    recording = scene.start_recording(tmp_path / "run")
+    for _ in range(10):
+        scene.step()
+    recording.stop()
+    scene.step()
+    loaded = physics.load_checkpoint(recording.path)
+    running = physics.create_scene("other", MODEL, n_envs=3)
+    running.load_checkpoint(recording.path, with_model=True)
+    some = physics.create_scene("some", MODEL, n_envs=3)
+    some.load_checkpoint(recording.path, with_model=True, envs_idx=[0, 1])
+    for each, count in ((loaded, 3), (running, 3), (some, 2)):
+        each.step()
+        assert rows_of(each)[:count] == rows_of(scene)[:count]

@@ -12,7 +12,7 @@ import stroboscope.engine as physics
 from stroboscope.app.main.cli import main
 from stroboscope.engine.files.errors import FileError
 from stroboscope.engine.files.frames import SceneRecord
-from stroboscope.engine.trajectory.environment_states import environments_in
+from stroboscope.engine.trajectory.environment_frames import environments_in
 
 MODEL = """
 <mujoco>
