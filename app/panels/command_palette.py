@@ -1,6 +1,6 @@
 """Ctrl+P: find any command by its words."""
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
@@ -88,8 +88,10 @@ class CommandPalette(QDialog):
         self.list.setCurrentRow(0)
 
     def _run(self, item: QListWidgetItem | None) -> None:
-        if item is None or not item.flags() & Qt.ItemFlag.ItemIsEnabled:
+        if item is None or not item.flags() & Qt.ItemFlag.ItemIsEnabled or not self.isVisible():
             return
-        action = item.data(_ACTION_ROLE)
+        action: QAction = item.data(_ACTION_ROLE)
         self.accept()
-        action.trigger()
+        # Behind the click or key: an action may open a dialog, whose own loop of events would end
+        # us while the list still has the mouse.
+        QTimer.singleShot(0, action, action.trigger)

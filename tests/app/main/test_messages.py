@@ -68,6 +68,27 @@ def test_a_palette_that_was_closed_is_gone(desktop, wait_until, key):
     wait_until(lambda: desktop.window.findChild(CommandPalette) is None)
 
 
+@pytest.mark.parametrize("by_mouse", [True, False])
+def test_what_the_palette_does_comes_behind_the_click_that_chose_it_and_once(
+    desktop, wait_until, by_mouse
+):
+    """A dialog that opens within the click would end the list while that has the mouse."""
+    palette = _open_palette(desktop, wait_until)
+    action = desktop.window.actions_by_name["theme"]
+    told = []
+    action.triggered.connect(lambda: told.append("done"))
+    QTest.keyClicks(palette.field, "theme")
+    if by_mouse:
+        row = palette.list.visualItemRect(palette.list.item(0)).center()
+        QTest.mouseClick(palette.list.viewport(), Qt.MouseButton.LeftButton, pos=row)
+    else:
+        QTest.keyClick(palette.field, Qt.Key.Key_Return)
+    told.append("clicked")
+    wait_until(lambda: desktop.window.findChild(CommandPalette) is None)
+    wait_until(lambda: "done" in told)
+    assert told == ["clicked", "done"]
+
+
 def test_the_palette_finds_commands_by_other_words_and_says_when_there_is_none(
     desktop, attached, wait_until
 ):
